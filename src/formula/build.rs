@@ -224,11 +224,7 @@ impl<'p> Builder<'p> {
                     Ok(self.store.select(p, a, b))
                 }
             },
-            Expr::Compare(..)
-            | Expr::IsNan(_)
-            | Expr::Not(_)
-            | Expr::And(_)
-            | Expr::Or(_) => {
+            Expr::Compare(..) | Expr::IsNan(_) | Expr::Not(_) | Expr::And(_) | Expr::Or(_) => {
                 let problem = Problem::Sort {
                     found: "a condition",
                     wanted: "a number",

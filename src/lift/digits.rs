@@ -29,7 +29,8 @@ impl Material {
         let groups: Vec<Groups> = self.vars.iter().map(|&v| self.groups(v, rows)).collect();
         let holds = |l: &Linear| rows.iter().all(|(env, value)| l.value(env) == *value);
         let ways = [Self::wrapped, Self::separable, Self::clamped];
-        ways.iter().find_map(|way| way(self, rows, &groups).filter(holds))
+        ways.iter()
+            .find_map(|way| way(self, rows, &groups).filter(holds))
     }
 
     /// Rows by the values of all variables but one.
@@ -75,9 +76,15 @@ impl Material {
             let high = rest / (x / d);
             let value = |x: i64| constant + high * (x / d) + low * (x % d);
             let divisor = Divisor::Number(d);
-            let both = [(high, Feature::Div(v, divisor)), (low, Feature::Mod(v, divisor))];
+            let both = [
+                (high, Feature::Div(v, divisor)),
+                (low, Feature::Mod(v, divisor)),
+            ];
             let terms = both.into_iter().filter(|t| t.0 != 0).collect();
-            profile.iter().all(|(&x, &y)| value(x) == y).then_some((constant, terms))
+            profile
+                .iter()
+                .all(|(&x, &y)| value(x) == y)
+                .then_some((constant, terms))
         })
     }
 
@@ -108,9 +115,15 @@ impl Material {
 
     /// A sum of multiples that is kept between two numbers.
     fn clamped(&self, rows: &Rows, _: &[Groups]) -> Option<Linear> {
-        let (lo, hi) = (rows.iter().map(|r| r.1).min()?, rows.iter().map(|r| r.1).max()?);
-        let inside: Vec<(&[i64], i64)> =
-            rows.iter().copied().filter(|r| lo < r.1 && r.1 < hi).collect();
+        let (lo, hi) = (
+            rows.iter().map(|r| r.1).min()?,
+            rows.iter().map(|r| r.1).max()?,
+        );
+        let inside: Vec<(&[i64], i64)> = rows
+            .iter()
+            .copied()
+            .filter(|r| lo < r.1 && r.1 < hi)
+            .collect();
         let plain = Material {
             divisors: Vec::new(),
             ..self.clone()
@@ -129,7 +142,9 @@ type Digits = (i64, Vec<(i64, Feature)>);
 /// What the value changes by where a variable becomes one larger, as some rows have it.
 fn step(groups: &Groups) -> Option<i64> {
     let pairs = groups.values().flat_map(|l| l.windows(2));
-    let mut steps = pairs.filter(|p| p[1].0 == p[0].0 + 1).map(|p| p[1].1 - p[0].1);
+    let mut steps = pairs
+        .filter(|p| p[1].0 == p[0].0 + 1)
+        .map(|p| p[1].1 - p[0].1);
     steps.next()
 }
 
@@ -178,7 +193,10 @@ fn digits(v: usize, profile: &BTreeMap<i64, i64>) -> Option<Digits> {
         }
         let zero = *rest.get(&0)?;
         let slope = rest.get(&1)? - zero;
-        let radix = rest.iter().find(|(x, y)| **y != zero + slope * **x).map(|(x, _)| *x);
+        let radix = rest
+            .iter()
+            .find(|(x, y)| **y != zero + slope * **x)
+            .map(|(x, _)| *x);
         let place_of = |f: Option<i64>| match (place, f) {
             (1, None) => Feature::Var(v),
             (p, None) => Feature::Div(v, Divisor::Number(p)),
@@ -228,7 +246,10 @@ mod tests {
     #[test]
     fn digits_are_found_where_values_are_missing() {
         let envs: Vec<[i64; 1]> = (0..64).filter(|i| i % 3 < 2).map(|i| [i]).collect();
-        let rows: Vec<(&[i64], i64)> = envs.iter().map(|e| (&e[..], e[0] / 8 * 10 + e[0] % 8)).collect();
+        let rows: Vec<(&[i64], i64)> = envs
+            .iter()
+            .map(|e| (&e[..], e[0] / 8 * 10 + e[0] % 8))
+            .collect();
         let material = Material {
             vars: vec![0],
             ..Material::default()

@@ -212,11 +212,7 @@ impl Terms {
 }
 
 impl Importer<'_, '_> {
-    fn elements(
-        &mut self,
-        way: Way,
-        written: &[(Vec<i64>, TermId)],
-    ) -> Result<Elements, String> {
+    fn elements(&mut self, way: Way, written: &[(Vec<i64>, TermId)]) -> Result<Elements, String> {
         if way == Way::Canonical {
             let trees = written.iter();
             return trees

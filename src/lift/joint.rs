@@ -10,9 +10,9 @@ use super::expr::Expr;
 use super::linear::{Linear, Material};
 use super::print::Names;
 use super::region::Env;
+use super::rules;
 use super::tree::{Forest, Q};
 use super::unify::{Family, Unifier};
-use super::rules;
 use crate::spec::{self, Sizes};
 use crate::term::ArrayId;
 
@@ -107,9 +107,9 @@ impl Joint<'_> {
         let written: Vec<Env> = family.iter().map(|m| m.0.clone()).collect();
         let bounds = match absent.is_empty() {
             true => Vec::new(),
-            false => unifier.guard(&written, &absent).ok_or(
-                "which of its elements are written follows no rule that formulas can say",
-            )?,
+            false => unifier
+                .guard(&written, &absent)
+                .ok_or("which of its elements are written follows no rule that formulas can say")?,
         };
         let head = names.head(&info.name, &indices, &bounds);
         let text = |e: Expr| {
@@ -140,7 +140,10 @@ impl Joint<'_> {
         }
         let all = outputs.iter().zip(self.sizes);
         let env = |at: &Vec<i64>, sizes: &Sizes| -> Env {
-            at.iter().copied().chain(sizes.0.values().copied()).collect()
+            at.iter()
+                .copied()
+                .chain(sizes.0.values().copied())
+                .collect()
         };
         all.flat_map(|(o, sizes)| o.absent.iter().map(move |at| env(at, sizes)))
             .collect()

@@ -156,4 +156,3 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
         report,
     })
 }
-

@@ -178,7 +178,9 @@ impl Names {
             let text = match (k.abs(), f) {
                 (1, _) => text,
                 (n, Feature::Var(_) | Feature::Times(..)) => format!("{n}*{text}"),
-                (n, Feature::Div(..) | Feature::Mod(..) | Feature::Digit(..)) => format!("{n}*({text})"),
+                (n, Feature::Div(..) | Feature::Mod(..) | Feature::Digit(..)) => {
+                    format!("{n}*({text})")
+                }
             };
             parts.push((*k < 0, text));
         }

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
 
+use super::Run;
 use super::elements::{Output, Sample, Terms, Way};
 use super::joint::Joint;
 use super::tree::{Forest, Q};
-use super::Run;
 use crate::answer::{Assumption, DecisionCounts, Finding, Lifted, Outputs, Part, UnknownKind};
 use crate::check;
 use crate::input::Files;
@@ -218,7 +218,12 @@ impl<'a> Lifting<'a> {
         how: (Way, Sample),
         ends: &[Duration],
     ) -> Vec<(usize, Result<Vec<String>, String>)> {
-        let open: Vec<ArrayId> = self.lines.iter().filter(|l| l.formula().is_none()).map(|l| l.array).collect();
+        let open: Vec<ArrayId> = self
+            .lines
+            .iter()
+            .filter(|l| l.formula().is_none())
+            .map(|l| l.array)
+            .collect();
         let mut lifted: Vec<Vec<Output>> = Vec::new();
         let mut resisting: Vec<(ArrayId, String)> = Vec::new();
         for (i, terms) in self.terms.iter().enumerate() {
@@ -238,12 +243,20 @@ impl<'a> Lifting<'a> {
             sizes: self.sizes,
             arrays: &arrays,
             taken: &taken,
-            deadline: ends.iter().max().and_then(|e| Instant::now().checked_add(*e)),
+            deadline: ends
+                .iter()
+                .max()
+                .and_then(|e| Instant::now().checked_add(*e)),
             is_part: self.is_part(),
         };
         let mut out = Vec::new();
         for (i, line) in self.lines.iter().enumerate() {
-            if !open.contains(&line.array) || self.terms.iter().all(|t| t.arrays().all(|a| a != line.array)) {
+            if !open.contains(&line.array)
+                || self
+                    .terms
+                    .iter()
+                    .all(|t| t.arrays().all(|a| a != line.array))
+            {
                 continue;
             }
             let each: Vec<&Output> = lifted

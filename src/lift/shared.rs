@@ -103,7 +103,10 @@ fn best(roots: &[(usize, Expr)]) -> Option<(usize, Expr)> {
     let mut seen: Vec<(usize, &Expr, usize)> = Vec::new();
     for (scope, root) in roots {
         parts(root, *scope, &mut |e, depth| {
-            if !matches!(e, Expr::Reduce { .. } | Expr::Call(..) | Expr::Sum(_) | Expr::Product(_)) {
+            if !matches!(
+                e,
+                Expr::Reduce { .. } | Expr::Call(..) | Expr::Sum(_) | Expr::Product(_)
+            ) {
                 return;
             }
             match seen.iter_mut().find(|s| s.0 == depth && s.1 == e) {
@@ -113,7 +116,9 @@ fn best(roots: &[(usize, Expr)]) -> Option<(usize, Expr)> {
         });
     }
     let gain = |&(_, e, n): &(usize, &Expr, usize)| (n - 1) * size(e);
-    let found = seen.iter().filter(|s| s.2 > 1 && gain(s) >= LEAST && has_sum(s.1));
+    let found = seen
+        .iter()
+        .filter(|s| s.2 > 1 && gain(s) >= LEAST && has_sum(s.1));
     let (depth, e, _) = found.max_by_key(|s| gain(s))?;
     Some((*depth, (*e).clone()))
 }
@@ -210,7 +215,12 @@ mod tests {
         ]));
         let below = reduce(exp(score(0, 2, 3)));
         let square = reduce(exp(score(1, 2, 3)));
-        let e = Expr::Product(vec![(above, 1), (below.clone(), -1), (below, 1), (square, 2)]);
+        let e = Expr::Product(vec![
+            (above, 1),
+            (below.clone(), -1),
+            (below, 1),
+            (square, 2),
+        ]);
         let (main, parts) = shared(e.clone(), 2, 3);
         assert!(!parts.is_empty());
         assert!(size(&main) < size(&e));

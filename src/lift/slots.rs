@@ -56,7 +56,13 @@ impl Unifier<'_> {
         for (env, list) in parts {
             let mut list: Vec<_> = list
                 .iter()
-                .map(|p| (by_coefficient.then(|| p.0.clone()), self.forest.places(p.1), p))
+                .map(|p| {
+                    (
+                        by_coefficient.then(|| p.0.clone()),
+                        self.forest.places(p.1),
+                        p,
+                    )
+                })
                 .collect();
             list.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
             sorted.push((env.clone(), list.into_iter().map(|p| p.2.clone()).collect()));
@@ -115,10 +121,12 @@ impl Unifier<'_> {
         }
         let mut out = vec![Parts::new(); count];
         for (env, list) in members {
-            out.iter_mut().for_each(|class| class.push((env.clone(), Vec::new())));
+            out.iter_mut()
+                .for_each(|class| class.push((env.clone(), Vec::new())));
             for (value, (q, id)) in list {
-                let here: Vec<usize> =
-                    (0..count).filter(|&s| functions[s].value(env) == *value).collect();
+                let here: Vec<usize> = (0..count)
+                    .filter(|&s| functions[s].value(env) == *value)
+                    .collect();
                 let share = Q::new(1.into(), here.len().max(1).into());
                 for s in here {
                     out[s].last_mut()?.1.push((q * &share, *id));
@@ -135,14 +143,20 @@ impl Unifier<'_> {
         all: &[(&[i64], BTreeSet<i64>)],
     ) -> Option<Linear> {
         let (origin, first) = sets.first()?;
-        let vars = self.material.vars.iter().filter(|v| !self.material.sizes.contains(v));
+        let vars = self
+            .material
+            .vars
+            .iter()
+            .filter(|v| !self.material.sizes.contains(v));
         let mut seeds: Vec<(usize, i64, &BTreeSet<i64>)> = Vec::new();
         for &v in vars {
             let differs = |env: &[i64]| {
                 let others = (0..env.len()).all(|w| w == v || env[w] == origin[w]);
                 (others && env[v] != origin[v]).then(|| env[v] - origin[v])
             };
-            let found = sets.iter().filter_map(|(env, set)| Some((differs(env)?, set)));
+            let found = sets
+                .iter()
+                .filter_map(|(env, set)| Some((differs(env)?, set)));
             if let Some((step, set)) = found.min_by_key(|f| f.0.abs()) {
                 seeds.push((v, step, set));
             }
@@ -188,10 +202,17 @@ impl Unifier<'_> {
 /// The members whose lists have the size that most of them have, if these are nearly all.
 fn most<M, L>(members: Vec<(M, L)>, size: impl Fn(&L) -> usize) -> Option<Vec<(M, L)>> {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    members.iter().for_each(|m| *counts.entry(size(&m.1)).or_default() += 1);
+    members
+        .iter()
+        .for_each(|m| *counts.entry(size(&m.1)).or_default() += 1);
     let (&common, &n) = counts.iter().max_by_key(|c| c.1)?;
     if 4 * n < 3 * members.len() {
         return None;
     }
-    Some(members.into_iter().filter(|m| size(&m.1) == common).collect())
+    Some(
+        members
+            .into_iter()
+            .filter(|m| size(&m.1) == common)
+            .collect(),
+    )
 }

@@ -243,7 +243,9 @@ fn steps(tree: &Tree) -> Vec<(u64, Id)> {
             .map(|&(f, p)| (u64::from(p as u32), f))
             .collect(),
         Tree::Call(_, x) => vec![(0, *x)],
-        Tree::Max(list) | Tree::Min(list) | Tree::All(list) => list.iter().map(|&x| (0, x)).collect(),
+        Tree::Max(list) | Tree::Min(list) | Tree::All(list) => {
+            list.iter().map(|&x| (0, x)).collect()
+        }
         Tree::Choose(c, a, b) => vec![(0, *c), (1, *a), (2, *b)],
     }
 }

@@ -176,7 +176,10 @@ impl Unifier<'_> {
 
     /// A subscript with these values.
     fn subscript(&self, rows: &Rows) -> Result<Linear, String> {
-        let found = self.material.fit(rows).or_else(|| self.material.irregular(rows));
+        let found = self
+            .material
+            .fit(rows)
+            .or_else(|| self.material.irregular(rows));
         found.ok_or_else(|| "a subscript is no expression of the indices".to_string())
     }
 
@@ -578,7 +581,10 @@ fn regular(class: Parts) -> (Parts, Parts) {
         for ((env, list), most) in class.iter().zip(chosen) {
             let beyond = list.iter().filter(|p| p.0 != most);
             odd.push((env.clone(), beyond.map(|p| (&p.0 - &most, p.1)).collect()));
-            even.push((env.clone(), list.iter().map(|p| (most.clone(), p.1)).collect()));
+            even.push((
+                env.clone(),
+                list.iter().map(|p| (most.clone(), p.1)).collect(),
+            ));
         }
         return (even, odd);
     }

@@ -73,7 +73,10 @@ fn a_definition_of_some_elements_leaves_the_others_unwritten() {
     }
     for (formula, message) in [
         ("y[i,j if x[i,j] > 0] = 1", "cannot depend on data"),
-        ("y[i,j] = w[i] where w[i if i < 2] = 1", "defined wherever it is read"),
+        (
+            "y[i,j] = w[i] where w[i if i < 2] = 1",
+            "defined wherever it is read",
+        ),
         ("y[i,j if k < 2] = 1", "`k` is no index"),
     ] {
         let (code, report) = rows(formula);
@@ -91,7 +94,11 @@ fn one_output_resists_and_the_other_has_its_formula() {
     let report = json(&output);
     assert_eq!(output.status.code(), Some(3), "{report:#}");
     assert_eq!(report["verdict"], "unknown");
-    assert_eq!(report["outputs"].as_array().map(Vec::len), Some(1), "{report:#}");
+    assert_eq!(
+        report["outputs"].as_array().map(Vec::len),
+        Some(1),
+        "{report:#}"
+    );
     assert_eq!(report["outputs"][0]["formula"], "z[i] = 2*w[i]");
     let message = report["unknown"][0]["message"].as_str().unwrap_or_default();
     assert!(message.contains("y has no formula"), "{message}");

@@ -136,7 +136,10 @@ fn a_left_side_says_where_it_holds() {
     for (text, want) in [
         ("y[i if i] = 1", "a number stands where a condition belongs"),
         ("y[i if] = 1", "expected a number, a name or `(`, found `]`"),
-        ("y[if i < 3, i] = 1", "expected the name of an index, found `if`"),
+        (
+            "y[if i < 3, i] = 1",
+            "expected the name of an index, found `if`",
+        ),
     ] {
         let got = parse(text).expect_err("broken")[0].to_string();
         assert!(got.contains(want), "{text}: {got}");

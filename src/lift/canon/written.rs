@@ -14,9 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Importer, MAX_DEPTH, Poly, put};
 use crate::lift::tree::{Call, Id, Q, Tree};
-use crate::term::{
-    ArrayId, BitsOp, Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, sext,
-};
+use crate::term::{ArrayId, BitsOp, Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, sext};
 
 /// Summands of one sum, and operands of one extremum.
 const MAX_PARTS: usize = 1 << 16;
@@ -74,12 +72,12 @@ impl Importer<'_, '_> {
                 done.insert(t, Err(why.to_string()));
                 continue;
             }
-            let made = self.written(t, &done).and_then(|id| {
-                match self.is_deep(id, &mut depth) {
+            let made = self
+                .written(t, &done)
+                .and_then(|id| match self.is_deep(id, &mut depth) {
                     true => Err("the value nests too deep".into()),
                     false => Ok(id),
-                }
-            });
+                });
             done.insert(t, made);
         }
         done
@@ -184,7 +182,9 @@ impl Importer<'_, '_> {
         let below = powers(y);
         let log2 = self.log2();
         let is_shortened = below.iter().filter(|p| p.0 != log2).any(|&(f, n)| {
-            above.iter().any(|&(g, m)| f == g && n.signum() != m.signum())
+            above
+                .iter()
+                .any(|&(g, m)| f == g && n.signum() != m.signum())
         });
         if is_shortened {
             let own = self.forest.sum([(y, Q::one())]);
@@ -263,9 +263,7 @@ impl Importer<'_, '_> {
             Term::Fun(f, x) => self.function_of(f, known(done, x)?)?,
             Term::Max(..) => self.extremum(t, Chain::Max, done)?,
             Term::Min(..) => self.extremum(t, Chain::Min, done)?,
-            Term::Select(p, a, b) => {
-                self.choice(known(done, p)?, known(done, a)?, known(done, b)?)
-            }
+            Term::Select(p, a, b) => self.choice(known(done, p)?, known(done, a)?, known(done, b)?),
             Term::OfInt { bits, .. } => known(done, bits)?,
             Term::Made(made) => known(done, made.real())?,
             Term::Undefined => return Err("a value that is no number".into()),
@@ -302,7 +300,11 @@ impl Importer<'_, '_> {
     }
 
     fn extremum(&mut self, t: TermId, kind: Chain, done: &FxHashMap<TermId, Made>) -> Made {
-        let mut list: Vec<Id> = self.operands(t, kind, done)?.into_iter().map(|p| p.1).collect();
+        let mut list: Vec<Id> = self
+            .operands(t, kind, done)?
+            .into_iter()
+            .map(|p| p.1)
+            .collect();
         list.sort_unstable();
         list.dedup();
         let tree = match kind {
@@ -407,9 +409,9 @@ impl Importer<'_, '_> {
         let is_zero = |t: u32| constant(TermId(t)) == Some(0);
         const WHY: &str = "an operation on bits";
         Ok(match store.get(t) {
-            Term::BitsConst { width, value } => {
-                self.forest.number(Q::from_integer(sext(value, width).into()))
-            }
+            Term::BitsConst { width, value } => self
+                .forest
+                .number(Q::from_integer(sext(value, width).into())),
             Term::Bytes { array, off, .. } => {
                 let own = self.read(array, off)?;
                 self.forest.alone(own)
