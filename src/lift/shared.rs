@@ -215,12 +215,10 @@ mod tests {
         ]));
         let below = reduce(exp(score(0, 2, 3)));
         let square = reduce(exp(score(1, 2, 3)));
-        let e = Expr::Product(vec![
-            (above, 1),
-            (below.clone(), -1),
-            (below, 1),
-            (square, 2),
-        ]);
+        let powers = [-1, 1, 2, 3].map(|p| (below.clone(), p));
+        let mut factors = vec![(above, 1), (square, 2)];
+        factors.extend(powers);
+        let e = Expr::Product(factors);
         let (main, parts) = shared(e.clone(), 2, 3);
         assert!(!parts.is_empty());
         assert!(size(&main) < size(&e));
