@@ -7,6 +7,7 @@
 //! Verdicts rank as the contract says: an input error, a defect of either kernel, a
 //! counterexample, any open question, and only then a proof.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::alone::bound;
@@ -61,12 +62,26 @@ pub struct Among {
     pub of: u32,
 }
 
+/// Compares one output of a kernel, by the name of its array, with a formula of it; the others are left out.
+pub fn check_output(layers: Layers, files: &Files, output: &str) -> Result<Report, Failure> {
+    checked((layers, files), None, None, Some(output))
+}
+
 /// The same of two of several kernels that are compared by their bits.
 pub fn check_among(
     layers: Layers,
     files: &Files,
     prepared: Option<&Runs>,
     among: Option<Among>,
+) -> Result<Report, Failure> {
+    checked((layers, files), prepared, among, None)
+}
+
+fn checked(
+    (layers, files): (Layers, &Files),
+    prepared: Option<&Runs>,
+    among: Option<Among>,
+    output: Option<&str>,
 ) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
@@ -99,6 +114,11 @@ pub fn check_among(
 
     let (lowered, mut setup) = bound(&specs, &options.map, files)?;
     let parsed = Instant::now();
+    if let Some(output) = output {
+        // An array of which no part is selected is compared nowhere.
+        let others = setup.arrays.0.iter_mut().filter(|a| a.name != output);
+        others.for_each(|a| a.only = Some(Arc::from([])));
+    }
 
     if options.bits {
         let same = is_one_kernel(&lowered);

@@ -33,6 +33,8 @@ pub struct Head {
     pub name: Name,
     /// The names of its indices.
     pub indices: Vec<Name>,
+    /// Which elements are defined: all, or those where this holds.
+    pub cond: Option<ExprId>,
 }
 
 /// `head = value`.
@@ -146,11 +148,17 @@ pub enum Func {
     Min,
     /// The largest integer not above.
     Floor,
+    /// The least integer not below.
+    Ceil,
+    /// The integer part.
+    Trunc,
+    /// The nearest integer, the even one of two.
+    Rint,
 }
 
 impl Func {
     /// All functions with their names.
-    pub const ALL: [(Func, &str); 14] = [
+    pub const ALL: [(Func, &str); 17] = [
         (Func::Exp, "exp"),
         (Func::Log, "log"),
         (Func::Sqrt, "sqrt"),
@@ -165,6 +173,9 @@ impl Func {
         (Func::Max, "max"),
         (Func::Min, "min"),
         (Func::Floor, "floor"),
+        (Func::Ceil, "ceil"),
+        (Func::Trunc, "trunc"),
+        (Func::Rint, "rint"),
     ];
 }
 
@@ -256,6 +267,8 @@ pub enum Expr {
     If(ExprId, ExprId, ExprId),
     /// A chain of comparisons: one operator fewer than operands.
     Compare(Vec<ExprId>, Vec<Cmp>),
+    /// Whether a number is none.
+    IsNan(ExprId),
     /// Negation.
     Not(ExprId),
     /// Conjunction.
@@ -268,7 +281,7 @@ impl Expr {
     /// True for what is true or false.
     pub(super) fn is_condition(&self) -> bool {
         match self {
-            Expr::Compare(..) | Expr::Not(_) | Expr::And(_) | Expr::Or(_) => true,
+            Expr::Compare(..) | Expr::IsNan(_) | Expr::Not(_) | Expr::And(_) | Expr::Or(_) => true,
             Expr::Number { .. }
             | Expr::Infinity
             | Expr::Pi
@@ -293,7 +306,7 @@ impl Expr {
             | Expr::Compare(list, _)
             | Expr::And(list)
             | Expr::Or(list) => list.iter().for_each(|&e| f(e)),
-            Expr::Neg(a) | Expr::Power(a, _) | Expr::Not(a) => f(*a),
+            Expr::Neg(a) | Expr::Power(a, _) | Expr::IsNan(a) | Expr::Not(a) => f(*a),
             Expr::Sum(list) => list.iter().for_each(|t| f(t.1)),
             Expr::Product(list) => list.iter().for_each(|t| f(t.1)),
             Expr::Reduce {

@@ -24,7 +24,7 @@ use crate::sim::UnknownKind;
 use crate::sim::gather::{Gather, Gathers};
 use crate::spec::{ElemTy, Limits};
 use crate::term::facts::Facts;
-use crate::term::{ArrayId, Fun, RCmp, TermId, TermStore};
+use crate::term::{ArrayId, Class, Fun, RCmp, TermId, TermStore};
 
 /// Steps between two looks at the limits.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
@@ -224,7 +224,7 @@ impl<'p> Builder<'p> {
                     Ok(self.store.select(p, a, b))
                 }
             },
-            Expr::Compare(..) | Expr::Not(_) | Expr::And(_) | Expr::Or(_) => {
+            Expr::Compare(..) | Expr::IsNan(_) | Expr::Not(_) | Expr::And(_) | Expr::Or(_) => {
                 let problem = Problem::Sort {
                     found: "a condition",
                     wanted: "a number",
@@ -450,6 +450,9 @@ impl<'p> Builder<'p> {
             Func::Cos => s.fun(Fun::Cos, x),
             Func::Abs => s.fun(Fun::Abs, x),
             Func::Floor => s.fun(Fun::Floor, x),
+            Func::Ceil => s.fun(Fun::Ceil, x),
+            Func::Trunc => s.fun(Fun::Trunc, x),
+            Func::Rint => s.fun(Fun::RoundEven, x),
             Func::Relu => {
                 let zero = s.integer(0);
                 self.extremum(x, zero, false)
@@ -491,6 +494,11 @@ impl<'p> Builder<'p> {
         let formula = self.formula();
         match formula.expr(e) {
             Expr::Compare(operands, signs) => self.chain(operands, signs),
+            Expr::IsNan(a) => {
+                let a = self.real(*a)?;
+                let p = self.store.is(Class::Nan, a);
+                Ok(self.as_truth(p))
+            }
             Expr::Not(a) => Ok(match self.truth(*a)? {
                 Truth::Known(b) => Truth::Known(!b),
                 Truth::Term(p) => Truth::Term(self.store.not(p)),

@@ -139,6 +139,12 @@ pub enum Problem {
         /// The other.
         second: u64,
     },
+    /// A condition on the left side that depends on data.
+    #[error("which elements are defined cannot depend on data; choose the value with `if`")]
+    PartOfData,
+    /// A condition on the left side of an intermediate array.
+    #[error("an intermediate array is defined wherever it is read; choose its value with `if`")]
+    PartOfHelper,
     /// A circle of intermediate arrays.
     #[error("`{name}` is defined by itself")]
     Circle {

@@ -56,6 +56,7 @@ impl Builder<'_> {
             | Expr::Pi
             | Expr::Call(..)
             | Expr::Compare(..)
+            | Expr::IsNan(_)
             | Expr::Not(_)
             | Expr::And(_)
             | Expr::Or(_) => false,

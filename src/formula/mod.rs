@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use num_rational::BigRational;
 
-use build::{Builder, Built, Stop, place};
+use build::{Builder, Built, Stop, Truth, place};
 use integer::Int;
 use resolve::{Program, Target};
 use symbols::Symbols;
@@ -130,10 +130,10 @@ impl Builder<'_> {
         loop {
             self.step()?;
             let off = place(symbol, &at);
-            if wanted(symbol.id, off, elem.bytes()) {
-                for (v, &value) in target.output.indices.iter().zip(&at) {
-                    self.env[v.0 as usize] = value;
-                }
+            for (v, &value) in target.output.indices.iter().zip(&at) {
+                self.env[v.0 as usize] = value;
+            }
+            if wanted(symbol.id, off, elem.bytes()) && self.is_defined(target)? {
                 let bits = self.output(target, elem)?;
                 out.writes.entry(symbol.id).or_default().insert(off, bits);
             }
@@ -143,6 +143,17 @@ impl Builder<'_> {
             };
             at[i] += 1;
             at[i + 1..].fill(0);
+        }
+    }
+
+    /// Whether a definition is of the element at the indices of the moment.
+    fn is_defined(&mut self, target: &Target) -> Built<bool> {
+        let Some(cond) = target.cond else {
+            return Ok(true);
+        };
+        match self.truth(cond)? {
+            Truth::Known(holds) => Ok(holds),
+            Truth::Term(_) => self.wrong(Problem::PartOfData, cond),
         }
     }
 

@@ -33,6 +33,9 @@ const KEYWORDS: [&str; 10] = [
     "where", "if", "then", "else", "in", "inf", "pi", "not", "and", "or",
 ];
 
+/// The condition that a number is none.
+const IS_NAN: &str = "isnan";
+
 const COMPARISONS: [(&str, Cmp); 7] = [
     ("=", Cmp::Eq),
     ("==", Cmp::Eq),
@@ -214,11 +217,19 @@ impl<'t> Parser<'t> {
                 break;
             }
         }
+        let cond = match self.eat(Token::Word("if")) {
+            true => Some(self.condition()?),
+            false => None,
+        };
         self.expect(Token::Sign("]"))?;
         self.expect(Token::Sign("="))?;
         let value = self.any()?;
         let value = self.sorted(value, false)?;
-        let head = Head { name, indices };
+        let head = Head {
+            name,
+            indices,
+            cond,
+        };
         Ok(Equation { head, value })
     }
 
@@ -482,6 +493,9 @@ impl<'t> Parser<'t> {
         let start = self.span();
         let reduction = Fold::ALL.iter().find(|f| f.1 == word);
         let function = Func::ALL.iter().find(|f| f.1 == word);
+        if word == IS_NAN {
+            return self.is_nan();
+        }
         match (reduction, function) {
             (Some(&(fold, _)), _) if function.is_none() || self.is_reduction() => {
                 self.reduction(fold)
@@ -509,6 +523,7 @@ impl<'t> Parser<'t> {
             _ => {
                 let known = Func::ALL.iter().map(|f| f.1);
                 let known = known.chain(Fold::ALL.iter().map(|f| f.1));
+                let known = known.chain([IS_NAN]);
                 let meant = nearest(word, known.clone());
                 let problem = Problem::Unknown {
                     name: word.to_string(),
@@ -518,6 +533,15 @@ impl<'t> Parser<'t> {
                 Err(Trouble::new(problem, start).meant(meant))
             }
         }
+    }
+
+    fn is_nan(&mut self) -> Parsed<ExprId> {
+        let start = self.span();
+        self.next();
+        self.next();
+        let x = self.value()?;
+        self.expect(Token::Sign(")"))?;
+        self.node(Expr::IsNan(x), start.to(self.last()))
     }
 
     fn reduction(&mut self, fold: Fold) -> Parsed<ExprId> {

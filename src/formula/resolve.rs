@@ -54,6 +54,8 @@ pub(super) struct Resolved {
 pub(super) struct Target {
     /// The array that it defines.
     pub array: usize,
+    /// Where it defines it.
+    pub cond: Option<ExprId>,
     pub output: Resolved,
 }
 
@@ -181,6 +183,10 @@ impl<'f> Resolver<'f> {
             if let Some(problem) = problem {
                 self.trouble(problem, name.span);
             }
+            if let Some(cond) = helper.head.cond {
+                let span = self.out.formula.span(cond);
+                self.trouble(Problem::PartOfHelper, span);
+            }
             let indices = helper.head.indices.iter();
             let indices = indices.map(|i| self.variable(i, None)).collect();
             self.helpers.push((name.clone(), self.out.helpers.len()));
@@ -228,6 +234,7 @@ impl<'f> Resolver<'f> {
         if let Some(array) = array {
             self.out.targets.push(Target {
                 array,
+                cond: head.cond,
                 output: Resolved {
                     indices,
                     value: equation.value,
@@ -240,6 +247,10 @@ impl<'f> Resolver<'f> {
         let names = equation.head.indices.iter().map(|n| n.text.clone());
         self.scope = names.zip(indices.iter().copied()).collect();
         self.guarded.clear();
+        if let Some(cond) = equation.head.cond {
+            self.walk(cond);
+            self.guard(cond);
+        }
         self.walk(equation.value);
     }
 

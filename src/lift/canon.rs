@@ -7,6 +7,7 @@
 //! is proved afterwards.
 
 mod base;
+mod written;
 
 use std::collections::BTreeMap;
 
@@ -320,7 +321,7 @@ impl Importer<'_, '_> {
                 self.forest.put(Tree::Call(Call::Log, x))
             }
             Factor::Fun(f, c) => {
-                let call = call(f).ok_or("a rounding to an integer that formulas lack")?;
+                let call = call(f).ok_or("a function that formulas lack")?;
                 let x = self.form(c, depth + 1)?;
                 self.forest.put(Tree::Call(call, x))
             }
@@ -400,6 +401,21 @@ impl Importer<'_, '_> {
         }
     }
 
+    /// A comparison of a sum with 0. Its number stands there where it is 0 too, so that comparisons with an index
+    /// have one shape.
+    fn tested(&mut self, call: Call, x: Id) -> Id {
+        let one = self.forest.product([]);
+        let mut x = x;
+        if let Tree::Sum(list) = self.forest.get(x)
+            && list.iter().all(|p| p.1 != one)
+        {
+            let list = list.iter().map(|(q, p)| (*p, q.clone()));
+            let list: Vec<(Id, Q)> = list.chain([(one, Q::zero())]).collect();
+            x = self.forest.sum(list);
+        }
+        self.forest.put(Tree::Call(call, x))
+    }
+
     /// A sum of integers less another one.
     fn difference(&mut self, a: &Integers, b: &Integers) -> Result<Id, String> {
         let mut poly = Poly::new();
@@ -411,7 +427,6 @@ impl Importer<'_, '_> {
                 put(&mut poly, own, &whole(k));
             }
         }
-        // The number stands there where it is 0 too, so that comparisons with an index have one shape.
         let one = self.forest.product([]);
         let number = Q::from_integer(a.constant.into()) - Q::from_integer(b.constant.into());
         let list = poly.into_iter().chain([(one, number)]);
@@ -452,11 +467,11 @@ impl Importer<'_, '_> {
             Test::True => self.forest.put(Tree::All([].into())),
             Test::Negative(c) => {
                 let x = self.form(c, depth)?;
-                self.forest.put(Tree::Call(Call::Below, x))
+                self.tested(Call::Below, x)
             }
             Test::Zero(c) => {
                 let x = self.form(c, depth)?;
-                self.forest.put(Tree::Call(Call::Zero, x))
+                self.tested(Call::Zero, x)
             }
             Test::All(list) => {
                 let mut all = Vec::with_capacity(list.len());
@@ -500,6 +515,9 @@ fn call(f: Fun) -> Option<Call> {
         Fun::Abs => Some(Call::Abs),
         Fun::Floor => Some(Call::Floor),
         Fun::Sqrt => Some(Call::Sqrt),
-        Fun::Rsqrt | Fun::Exp2 | Fun::Log2 | Fun::Ceil | Fun::Trunc | Fun::RoundEven => None,
+        Fun::Ceil => Some(Call::Ceil),
+        Fun::Trunc => Some(Call::Trunc),
+        Fun::RoundEven => Some(Call::Rint),
+        Fun::Rsqrt | Fun::Exp2 | Fun::Log2 => None,
     }
 }

@@ -16,6 +16,8 @@ pub enum Fold {
     Product,
     /// The largest.
     Max,
+    /// The least.
+    Min,
 }
 
 /// first <= index < last.
@@ -144,6 +146,52 @@ impl Expr {
 
     /// Calls `f` with each child.
     pub fn children(&self, f: &mut dyn FnMut(&Expr)) {
+        self.children_of(&mut |e| f(e));
+    }
+
+    /// Calls `f` with each index expression of its own.
+    pub(super) fn indices(&self, f: &mut dyn FnMut(&Linear)) {
+        let mut bounds = |list: &[Bounds]| {
+            for b in list {
+                [b.first.as_ref(), Some(&b.index), b.end.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .for_each(&mut *f);
+            }
+        };
+        match self {
+            Expr::Index(l) => f(l),
+            Expr::Read(_, at) => at.iter().for_each(f),
+            Expr::Gather(_, at) => at.iter().for_each(|(l, _)| f(l)),
+            Expr::Guard(list, ..) => bounds(list),
+            Expr::Reduce {
+                ranges,
+                bounds: list,
+                ..
+            } => {
+                bounds(list);
+                ranges.iter().for_each(|(lo, hi)| {
+                    f(lo);
+                    f(hi);
+                });
+            }
+            Expr::Number(_)
+            | Expr::Constant(_)
+            | Expr::Infinity(_)
+            | Expr::Sum(_)
+            | Expr::Product(_)
+            | Expr::Call(..)
+            | Expr::Relu(_)
+            | Expr::Sigmoid(_)
+            | Expr::Max(_)
+            | Expr::Min(_)
+            | Expr::Choose(..)
+            | Expr::All(_) => {}
+        }
+    }
+
+    /// Calls `f` with each child, which lives as long as the expression.
+    pub(super) fn children_of<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
         match self {
             Expr::Number(_)
             | Expr::Constant(_)

@@ -17,7 +17,7 @@ impl Unifier<'_> {
     pub(super) fn indices_of_extrema(
         &mut self,
         family: &Family,
-        (names, output, indices): (&Names, &str, &[usize]),
+        (names, head): (&Names, &str),
     ) -> Vec<String> {
         let mut compared = Family::new();
         for (env, id) in family {
@@ -38,12 +38,12 @@ impl Unifier<'_> {
             return Vec::new();
         };
         match (ranges.as_slice(), bounds.is_empty()) {
-            ([range], true) => names.indices_of_extrema((output, indices), range, &body),
+            ([range], true) => names.indices_of_extrema(head, range, &body),
             _ => Vec::new(),
         }
     }
 
-    /// The elements that the conditions of a tree compare.
+    /// The elements that the conditions of a tree compare; none if it reads others too, which no place does.
     fn compared(&self, id: Id) -> BTreeSet<Id> {
         let mut out = BTreeSet::new();
         let mut seen = BTreeSet::new();
@@ -56,6 +56,7 @@ impl Unifier<'_> {
                 Tree::Read(..) if inside => {
                     out.insert(id);
                 }
+                Tree::Read(..) | Tree::Gather(..) => return BTreeSet::new(),
                 Tree::Choose(c, a, b) => open.extend([(*c, true), (*a, inside), (*b, inside)]),
                 other => open.extend(other.children().into_iter().map(|x| (x, inside))),
             }

@@ -93,7 +93,8 @@ impl Unifier<'_> {
         out.into_values().collect()
     }
 
-    fn guard(&self, here: &[Env], elsewhere: &[Env]) -> Option<Vec<Bounds>> {
+    /// Bounds that hold at some elements and not elsewhere.
+    pub(super) fn guard(&self, here: &[Env], elsewhere: &[Env]) -> Option<Vec<Bounds>> {
         let own: Vec<usize> = self
             .material
             .vars

@@ -20,6 +20,8 @@ pub enum Feature {
     Mod(usize, Divisor),
     /// The product of two variables.
     Times(usize, usize),
+    /// A variable over a number, modulo another one.
+    Digit(usize, i64, i64),
 }
 
 /// What an index is divided by.
@@ -48,8 +50,21 @@ impl Feature {
             Feature::Div(v, d) => env[v].checked_div_euclid(d.value(env)).unwrap_or(0),
             Feature::Mod(v, d) => env[v].checked_rem_euclid(d.value(env)).unwrap_or(0),
             Feature::Times(v, w) => env[v].saturating_mul(env[w]),
+            Feature::Digit(v, d, m) => env[v].div_euclid(d).rem_euclid(m),
         }
     }
+}
+
+/// What is done with a sum in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Wrap {
+    /// Nothing.
+    #[default]
+    None,
+    /// It is taken modulo a number.
+    Modulo(i64),
+    /// It is kept between two numbers, both included.
+    Between(i64, i64),
 }
 
 /// A constant and multiples of features.
@@ -59,6 +74,8 @@ pub struct Linear {
     pub constant: i64,
     /// The rest, no coefficient 0.
     pub terms: Vec<(i64, Feature)>,
+    /// What is done with their sum.
+    pub wrap: Wrap,
 }
 
 impl Linear {
@@ -66,28 +83,33 @@ impl Linear {
     pub fn number(constant: i64) -> Linear {
         Linear {
             constant,
-            terms: Vec::new(),
+            ..Linear::default()
         }
     }
 
     /// A variable.
     pub fn var(v: usize) -> Linear {
         Linear {
-            constant: 0,
             terms: vec![(1, Feature::Var(v))],
+            ..Linear::default()
         }
     }
 
     /// Its value.
     pub fn value(&self, env: &[i64]) -> i64 {
         let terms = self.terms.iter().map(|(k, f)| k * f.value(env));
-        self.constant + terms.sum::<i64>()
+        let sum = self.constant + terms.sum::<i64>();
+        match self.wrap {
+            Wrap::None => sum,
+            Wrap::Modulo(m) => sum.rem_euclid(m),
+            Wrap::Between(lo, hi) => sum.clamp(lo, hi),
+        }
     }
 
     /// The variable that it is.
     pub fn as_var(&self) -> Option<usize> {
         match (self.constant, self.terms.as_slice()) {
-            (0, [(1, Feature::Var(v))]) => Some(*v),
+            (0, [(1, Feature::Var(v))]) if self.wrap == Wrap::None => Some(*v),
             _ => None,
         }
     }

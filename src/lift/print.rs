@@ -6,7 +6,7 @@ use num_rational::BigRational;
 use num_traits::{One, Pow, Signed};
 
 use super::expr::{Bounds, Expr, Fold};
-use super::linear::{Divisor, Feature, Linear};
+use super::linear::{Divisor, Feature, Linear, Wrap};
 use super::tree::{Call, Q};
 use crate::formula;
 
@@ -32,7 +32,7 @@ pub(super) struct Names {
 
 /// How tight an operator binds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+pub(super) enum Level {
     /// A condition of a choice, the body of a reduction.
     Open,
     /// An operand of a sum.
@@ -108,18 +108,27 @@ impl Names {
         free.nth(v - self.vars.len()).unwrap_or_default()
     }
 
-    /// The definition of an output.
-    pub(super) fn definition(&self, output: &str, indices: &[usize], value: &Expr) -> String {
+    /// The left side of a definition, with the bounds that hold of the elements that are defined.
+    pub(super) fn head(&self, output: &str, indices: &[usize], bounds: &[Bounds]) -> String {
         let indices: Vec<String> = indices.iter().map(|&v| self.var(v)).collect();
+        let cond = match bounds.is_empty() {
+            true => String::new(),
+            false => format!(" if {}", self.all_bounds(bounds)),
+        };
+        format!("{}[{}{cond}]", name(output), indices.join(","))
+    }
+
+    /// The definition of an output.
+    pub(super) fn definition(&self, head: &str, value: &Expr) -> String {
         let value = self.text(value, self.vars.len(), Level::Open);
-        format!("{}[{}] = {value}", name(output), indices.join(","))
+        format!("{head} = {value}")
     }
 
     /// Definitions of an output as the place of an extremum of a body over a range: the first or the last place of the
     /// largest or the least.
     pub(super) fn indices_of_extrema(
         &self,
-        (output, indices): (&str, &[usize]),
+        head: &str,
         range: &(Linear, Linear),
         body: &Expr,
     ) -> Vec<String> {
@@ -130,13 +139,9 @@ impl Names {
         let place = outer.var(scope);
         let (lo, hi) = (self.index(&range.0), self.index(&range.1));
         let [element, other] = [&outer, self].map(|n| n.text(body, scope + 1, Level::Summand));
-        let left = self.definition(output, indices, &Expr::Number(Q::one()));
-        let left = left
-            .split_once('=')
-            .map_or(String::new(), |l| l.0.to_string());
         let both = |which: &str, of: &str| {
             format!(
-                "{left}= {which}({place} in {lo}..{hi} if {element} = {of}({inner} in {lo}..{hi}: {other}): {place})"
+                "{head} = {which}({place} in {lo}..{hi} if {element} = {of}({inner} in {lo}..{hi}: {other}): {place})"
             )
         };
         let ways = [
@@ -165,6 +170,7 @@ impl Names {
             Feature::Div(v, d) => format!("{}/{}", self.var(*v), self.divisor(*d)),
             Feature::Mod(v, d) => format!("{} % {}", self.var(*v), self.divisor(*d)),
             Feature::Times(v, w) => format!("{}*{}", self.var(*v), self.var(*w)),
+            Feature::Digit(v, d, m) => format!("{}/{d} % {m}", self.var(*v)),
         };
         let mut parts: Vec<(bool, String)> = Vec::new();
         for (k, f) in &l.terms {
@@ -172,7 +178,9 @@ impl Names {
             let text = match (k.abs(), f) {
                 (1, _) => text,
                 (n, Feature::Var(_) | Feature::Times(..)) => format!("{n}*{text}"),
-                (n, Feature::Div(..) | Feature::Mod(..)) => format!("{n}*({text})"),
+                (n, Feature::Div(..) | Feature::Mod(..) | Feature::Digit(..)) => {
+                    format!("{n}*({text})")
+                }
             };
             parts.push((*k < 0, text));
         }
@@ -185,7 +193,13 @@ impl Names {
             ([(false, _)], _) => Level::Factor,
             _ => Level::Summand,
         };
-        (joined(&parts), level)
+        let sum = joined(&parts);
+        match l.wrap {
+            Wrap::None => (sum, level),
+            Wrap::Modulo(m) if level < Level::Base => (format!("({sum}) % {m}"), Level::Factor),
+            Wrap::Modulo(m) => (format!("{sum} % {m}"), Level::Factor),
+            Wrap::Between(lo, hi) => (format!("min(max({sum}, {lo}), {hi})"), Level::Base),
+        }
     }
 
     fn index(&self, l: &Linear) -> String {
@@ -237,7 +251,7 @@ impl Names {
     }
 
     /// An expression under a scope of so many variables.
-    fn text(&self, e: &Expr, scope: usize, at: Level) -> String {
+    pub(super) fn text(&self, e: &Expr, scope: usize, at: Level) -> String {
         let (text, level) = self.write(e, scope);
         match level < at {
             true => format!("({text})"),
@@ -280,7 +294,7 @@ impl Names {
             }
             Expr::Sum(l) => self.sum(l, scope),
             Expr::Product(_) => self.sum(&[(Q::one(), e.clone())], scope),
-            Expr::Call(Call::Below | Call::Zero | Call::Not, _) | Expr::All(_) => {
+            Expr::Call(Call::Below | Call::Zero | Call::Not | Call::IsNan, _) | Expr::All(_) => {
                 (self.condition(e, scope, false), Level::Open)
             }
             Expr::Call(f, x) => call(function(*f), x),
@@ -317,6 +331,7 @@ impl Names {
             Fold::Mean => "mean",
             Fold::Product => "prod",
             Fold::Max => "max",
+            Fold::Min => "min",
         };
         let var = |(d, (lo, hi)): (usize, &(Linear, Linear))| {
             let v = scope + d;
@@ -443,7 +458,7 @@ impl Names {
             let lead = list.iter().find(|(_, e)| !is_number(e));
             let lead = lead.map_or(Q::one(), |(q, _)| q.abs());
             for (q, e) in list {
-                let q = q / &lead;
+                let (q, e) = positive(q / &lead, e);
                 match q.is_negative() {
                     true => right.push((-q, e)),
                     false => left.push((q, e)),
@@ -466,6 +481,10 @@ impl Names {
             Expr::Call(Call::Below, x) => compare(x, ["<", ">="]),
             Expr::Call(Call::Zero, x) => compare(x, ["=", "!="]),
             Expr::Call(Call::Not, x) => self.condition(x, scope, !negated),
+            Expr::Call(Call::IsNan, x) => {
+                let x = self.text(x, scope, Level::Open);
+                format!("{}isnan({x})", if negated { "not " } else { "" })
+            }
             Expr::All(l) => {
                 let word = if negated { " or " } else { " and " };
                 let all: Vec<String> = l
@@ -513,6 +532,24 @@ fn joined(parts: &[(bool, String)]) -> String {
     out
 }
 
+/// A multiple of an index expression with no sign inside, where that can be.
+fn positive(q: Q, e: Expr) -> (Q, Expr) {
+    match e {
+        Expr::Index(l)
+            if l.wrap == Wrap::None && l.constant <= 0 && l.terms.iter().all(|t| t.0 < 0) =>
+        {
+            let terms = l.terms.iter().map(|&(k, f)| (-k, f)).collect();
+            let turned = Linear {
+                constant: -l.constant,
+                terms,
+                wrap: Wrap::None,
+            };
+            (-q, Expr::Index(turned))
+        }
+        e => (q, e),
+    }
+}
+
 fn is_next(lo: &Linear, hi: &Linear) -> bool {
     lo.terms == hi.terms && hi.constant == lo.constant + 1
 }
@@ -528,6 +565,10 @@ fn function(f: Call) -> &'static str {
         Call::Erf => "erf",
         Call::Abs => "abs",
         Call::Floor => "floor",
+        Call::Ceil => "ceil",
+        Call::Trunc => "trunc",
+        Call::Rint => "rint",
+        Call::IsNan => "isnan",
         Call::Below | Call::Zero | Call::Not => "",
     }
 }

@@ -170,8 +170,8 @@ pub(super) fn directions(own: &[usize], outer: &[usize], divisors: &[i64]) -> Ve
         for &w in outer.iter().chain(own).filter(|&&w| w != v) {
             for k in [-1, 1] {
                 out.push(Linear {
-                    constant: 0,
                     terms: vec![term(1, v), term(k, w)],
+                    ..Linear::default()
                 });
             }
         }
@@ -181,8 +181,8 @@ pub(super) fn directions(own: &[usize], outer: &[usize], divisors: &[i64]) -> Ve
         for &w in outer {
             for k in 2..=MAX_STRIDE {
                 out.push(Linear {
-                    constant: 0,
                     terms: vec![term(1, v), term(-k, w)],
+                    ..Linear::default()
                 });
             }
         }
@@ -192,8 +192,8 @@ pub(super) fn directions(own: &[usize], outer: &[usize], divisors: &[i64]) -> Ve
             let d = super::linear::Divisor::Number(d);
             for f in [Feature::Mod(v, d), Feature::Div(v, d)] {
                 out.push(Linear {
-                    constant: 0,
                     terms: vec![(1, f)],
+                    ..Linear::default()
                 });
             }
         }
@@ -204,8 +204,8 @@ pub(super) fn directions(own: &[usize], outer: &[usize], divisors: &[i64]) -> Ve
             for &x in all[i + 1..].iter().filter(|&&x| x != v) {
                 for (k, l) in [(-1, -1), (-1, 1), (1, -1), (1, 1)] {
                     out.push(Linear {
-                        constant: 0,
                         terms: vec![term(1, v), term(k, w), term(l, x)],
+                        ..Linear::default()
                     });
                 }
             }

@@ -44,6 +44,14 @@ pub enum Call {
     Abs,
     /// Largest integer not above.
     Floor,
+    /// Least integer not below.
+    Ceil,
+    /// Integer part.
+    Trunc,
+    /// Nearest integer, the even one of two.
+    Rint,
+    /// No number, a condition.
+    IsNan,
     /// Below 0, a condition.
     Below,
     /// Equal to 0, a condition.
@@ -80,6 +88,8 @@ pub(super) enum Tree {
     Call(Call, Id),
     /// The largest of these sums.
     Max(Box<[Id]>),
+    /// The least of these sums.
+    Min(Box<[Id]>),
     /// Condition, value, other value.
     Choose(Id, Id, Id),
     /// All of these conditions.
@@ -174,6 +184,7 @@ impl Forest {
             }
             Tree::Call(f, x) => vec![5, *f as u64, of(x)],
             Tree::Max(list) => set(6, list.iter().map(of).collect()),
+            Tree::Min(list) => set(10, list.iter().map(of).collect()),
             Tree::Choose(c, a, b) => vec![7, of(c), of(a), of(b)],
             Tree::All(list) => set(8, list.iter().map(of).collect()),
         }
@@ -232,7 +243,9 @@ fn steps(tree: &Tree) -> Vec<(u64, Id)> {
             .map(|&(f, p)| (u64::from(p as u32), f))
             .collect(),
         Tree::Call(_, x) => vec![(0, *x)],
-        Tree::Max(list) | Tree::All(list) => list.iter().map(|&x| (0, x)).collect(),
+        Tree::Max(list) | Tree::Min(list) | Tree::All(list) => {
+            list.iter().map(|&x| (0, x)).collect()
+        }
         Tree::Choose(c, a, b) => vec![(0, *c), (1, *a), (2, *b)],
     }
 }

@@ -18,7 +18,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::columns;
 use super::expr::{Expr, Fold};
-use super::linear::{Linear, Material};
+use super::linear::{Linear, Material, Rows};
 use super::region::{Env, Sets, extended};
 use super::tree::{Forest, Id, Q, Shape, Subscript, Tree};
 
@@ -47,10 +47,10 @@ fn thinned<T>(members: Vec<T>, weight: impl Fn(&T) -> usize) -> Vec<T> {
 }
 
 /// Parts of one shape that each member has, with their coefficients.
-type Parts = Vec<(Env, Vec<(Q, Id)>)>;
+pub(super) type Parts = Vec<(Env, Vec<(Q, Id)>)>;
 
 /// Alike parts that may stay single, where no reduction is found: more are spelled out.
-const FEW: usize = 3;
+pub(super) const FEW: usize = 3;
 
 /// A sum of more parts with 2 over their number in front is twice a mean.
 const MANY: usize = 4;
@@ -92,20 +92,8 @@ impl Unifier<'_> {
             Tree::Gather(array, at) => self.gather(array, &at, family),
             Tree::Sum(_) => self.sum(family),
             Tree::Product(_) => self.product(family),
-            Tree::Max(_) => {
-                let parts = self.children(family, |t| match t {
-                    Tree::Max(l) => l.to_vec(),
-                    _ => Vec::new(),
-                });
-                let list = self.folded(Fold::Max, parts)?;
-                Ok(match list.len() {
-                    1 => list
-                        .into_iter()
-                        .next()
-                        .map_or(Expr::Infinity(true), |e| e.1),
-                    _ => Expr::Max(list.into_iter().map(|e| e.1).collect()),
-                })
-            }
+            Tree::Max(_) => self.extremum(family, Fold::Max),
+            Tree::Min(_) => self.extremum(family, Fold::Min),
             Tree::All(_) => {
                 let parts = self.children(family, |t| match t {
                     Tree::All(l) => l.to_vec(),
@@ -140,6 +128,20 @@ impl Unifier<'_> {
         }
     }
 
+    fn extremum(&mut self, family: &Family, fold: Fold) -> Result<Expr, String> {
+        let parts = self.children(family, |t| match t {
+            Tree::Max(l) | Tree::Min(l) => l.to_vec(),
+            _ => Vec::new(),
+        });
+        let list = self.folded(fold, parts)?;
+        let mut list: Vec<Expr> = list.into_iter().map(|e| e.1).collect();
+        Ok(match (list.len(), fold) {
+            (1, _) => list.remove(0),
+            (_, Fold::Min) => Expr::Min(list),
+            _ => Expr::Max(list),
+        })
+    }
+
     fn child(&self, family: &Family, f: impl Fn(&Tree) -> Id) -> Family {
         let below = family.iter();
         below
@@ -167,10 +169,18 @@ impl Unifier<'_> {
             };
             let rows: Vec<(&[i64], i64)> =
                 family.iter().map(|(e, id)| (&**e, value(*id))).collect();
-            let index = self.material.fit(&rows);
-            at.push(index.ok_or("a subscript is no expression of the indices")?);
+            at.push(self.subscript(&rows)?);
         }
         Ok(Expr::Read(array, at))
+    }
+
+    /// A subscript with these values.
+    fn subscript(&self, rows: &Rows) -> Result<Linear, String> {
+        let found = self
+            .material
+            .fit(rows)
+            .or_else(|| self.material.irregular(rows));
+        found.ok_or_else(|| "a subscript is no expression of the indices".to_string())
     }
 
     /// An element at a place that data choose; `at` is that of one member, and the others are alike.
@@ -183,8 +193,7 @@ impl Unifier<'_> {
         for (d, first) in at.iter().enumerate() {
             let value = |m: &(Env, Id)| subscript(self.forest, m.1, d).constant;
             let rows: Vec<(&[i64], i64)> = family.iter().map(|m| (&*m.0, value(m))).collect();
-            let index = self.material.fit(&rows);
-            let index = index.ok_or("a subscript is no expression of the indices")?;
+            let index = self.subscript(&rows)?;
             let mut parts = Vec::new();
             for (i, (k, _)) in first.parts.iter().enumerate() {
                 let below: Family = family
@@ -262,7 +271,7 @@ impl Unifier<'_> {
         for (_, class) in self.by_shape(&parts)? {
             let (class, odd) = match fold {
                 Fold::Sum => regular(class),
-                Fold::Mean | Fold::Product | Fold::Max => (class, Vec::new()),
+                Fold::Mean | Fold::Product | Fold::Max | Fold::Min => (class, Vec::new()),
             };
             out.extend(self.parts(fold, class)?);
             if !odd.is_empty() {
@@ -273,7 +282,7 @@ impl Unifier<'_> {
     }
 
     /// Parts of one shape.
-    fn parts(&mut self, fold: Fold, parts: Parts) -> Result<Vec<(Q, Expr)>, String> {
+    pub(super) fn parts(&mut self, fold: Fold, parts: Parts) -> Result<Vec<(Q, Expr)>, String> {
         let parts = thinned(parts, |p| p.1.len());
         let count = parts.first().map_or(0, |p| p.1.len());
         let same = parts.iter().all(|(_, l)| l.len() == count);
@@ -284,7 +293,7 @@ impl Unifier<'_> {
         }
         let (common, parts) = match fold {
             Fold::Sum => self.shared(parts),
-            Fold::Mean | Fold::Product | Fold::Max => (Vec::new(), parts),
+            Fold::Mean | Fold::Product | Fold::Max | Fold::Min => (Vec::new(), parts),
         };
         let common = match common.is_empty() {
             true => None,
@@ -300,8 +309,8 @@ impl Unifier<'_> {
                 self.scope = scope;
                 self.material = material;
                 match reduced {
-                    Err(_) if few => self.spelled(&parts)?,
-                    other => vec![other?],
+                    Err(why) => self.slots(fold, parts).ok_or(why)?,
+                    Ok(one) => vec![one],
                 }
             }
         };
@@ -370,33 +379,8 @@ impl Unifier<'_> {
         out
     }
 
-    /// Few parts, each for itself, in the order of what they read.
-    fn spelled(&mut self, parts: &Parts) -> Result<Vec<(Q, Expr)>, String> {
-        let mut sorted: Vec<(Env, Vec<(Q, Id)>)> = Vec::new();
-        for (env, list) in parts {
-            let mut list: Vec<_> = list
-                .iter()
-                .map(|p| (self.forest.places(p.1), p.clone()))
-                .collect();
-            list.sort_by(|a, b| a.0.cmp(&b.0));
-            sorted.push((env.clone(), list.into_iter().map(|p| p.1).collect()));
-        }
-        let count = sorted.first().map_or(0, |p| p.1.len());
-        let mut out = Vec::new();
-        for k in 0..count {
-            let one: Parts = sorted
-                .iter()
-                .map(|(e, l)| (e.clone(), vec![l[k].clone()]))
-                .collect();
-            let (number, factor) = self.coefficient(&one)?;
-            let value = self.tree(&singles(&one))?;
-            out.push((number, with(factor, value)));
-        }
-        Ok(out)
-    }
-
     /// The coefficient of single parts: a number, and an expression of the indices where it is none.
-    fn coefficient(&self, parts: &Parts) -> Result<(Q, Option<Expr>), String> {
+    pub(super) fn coefficient(&self, parts: &Parts) -> Result<(Q, Option<Expr>), String> {
         let all = || parts.iter().flat_map(|(_, l)| l.iter().map(|p| &p.0));
         let Some(first) = all().next() else {
             return Ok((Q::one(), None));
@@ -512,6 +496,7 @@ impl Unifier<'_> {
                         super::linear::Feature::Var(v)
                         | super::linear::Feature::Div(v, _)
                         | super::linear::Feature::Mod(v, _)
+                        | super::linear::Feature::Digit(v, ..)
                         | super::linear::Feature::Times(v, _) => *v >= self.scope,
                     };
                     if !out.contains(&pair) && !index.terms.iter().any(|(_, f)| outside(f)) {
@@ -549,46 +534,59 @@ fn class_is_at(a: &Env, b: &Env) -> bool {
     std::rc::Rc::ptr_eq(a, b)
 }
 
-fn singles(parts: &Parts) -> Family {
+pub(super) fn singles(parts: &Parts) -> Family {
     let all = parts
         .iter()
         .flat_map(|(e, l)| l.iter().map(move |p| (e.clone(), p.1)));
     all.collect()
 }
 
-fn with(factor: Option<Expr>, value: Expr) -> Expr {
+pub(super) fn with(factor: Option<Expr>, value: Expr) -> Expr {
     match factor {
         Some(f) => Expr::product(vec![(f, 1), (value, 1)]),
         None => value,
     }
 }
 
-/// Parts with the coefficient that most of a member have, and what few of them have beyond it.
+/// Parts with the coefficient that most of a member have, and what few of them have beyond it; if members have
+/// none that most of their parts have, then with the one that most parts of all members have.
 ///
 /// A value minus a mean has all summands with one coefficient but for its own, which is one larger.
 fn regular(class: Parts) -> (Parts, Parts) {
-    let mut even = Parts::new();
-    let mut odd = Parts::new();
-    for (env, list) in &class {
-        let mut counts: BTreeMap<&Q, usize> = BTreeMap::new();
-        list.iter()
-            .for_each(|p| *counts.entry(&p.0).or_default() += 1);
-        let Some((most, n)) = counts.into_iter().max_by_key(|c| c.1) else {
-            return (class, Parts::new());
-        };
-        if n == list.len() || list.len() - n > FEW || n < 2 {
+    let most = |list: &mut dyn Iterator<Item = &(Q, Id)>| {
+        let mut counts: BTreeMap<Q, usize> = BTreeMap::new();
+        list.for_each(|p| *counts.entry(p.0.clone()).or_default() += 1);
+        counts.into_iter().max_by_key(|c| c.1)
+    };
+    let own: Vec<Option<(Q, usize)>> = class.iter().map(|c| most(&mut c.1.iter())).collect();
+    let of_member = |i: usize| {
+        let (most, n) = own[i].clone()?;
+        let count = class[i].1.len();
+        (n < count && count - n <= FEW && n >= 2).then_some(most)
+    };
+    let common = most(&mut class.iter().flat_map(|c| c.1.iter())).map(|c| c.0);
+    let of_all = |i: usize| {
+        let common = common.clone()?;
+        let odd = class[i].1.iter().filter(|p| p.0 != common).count();
+        (odd == 1 && class[i].1.len() > 1).then_some(common)
+    };
+    let is_long = class.iter().any(|c| c.1.len() > 2);
+    let ways: [&dyn Fn(usize) -> Option<Q>; 2] = [&of_member, &of_all];
+    for way in ways.iter().take(1 + usize::from(is_long)) {
+        let chosen: Option<Vec<Q>> = (0..class.len()).map(way).collect();
+        let Some(chosen) = chosen else {
             continue;
+        };
+        let (mut even, mut odd) = (Parts::new(), Parts::new());
+        for ((env, list), most) in class.iter().zip(chosen) {
+            let beyond = list.iter().filter(|p| p.0 != most);
+            odd.push((env.clone(), beyond.map(|p| (&p.0 - &most, p.1)).collect()));
+            even.push((
+                env.clone(),
+                list.iter().map(|p| (most.clone(), p.1)).collect(),
+            ));
         }
-        let most = most.clone();
-        even.push((
-            env.clone(),
-            list.iter().map(|p| (most.clone(), p.1)).collect(),
-        ));
-        let beyond = list.iter().filter(|p| p.0 != most);
-        odd.push((env.clone(), beyond.map(|p| (&p.0 - &most, p.1)).collect()));
+        return (even, odd);
     }
-    match even.len() == class.len() {
-        true => (even, odd),
-        false => (class, Parts::new()),
-    }
+    (class, Parts::new())
 }

@@ -399,6 +399,7 @@ impl TermStore {
                 Term::Neg(a) | Term::Fun(Fun::Abs | Fun::Exp2 | Fun::Tanh | Fun::Erf, a) => {
                     open.push(a);
                 }
+                Term::Fun(f, a) if f.is_rounding() => open.push(a),
                 _ => return false,
             }
         }
@@ -419,6 +420,7 @@ impl TermStore {
             (c, Term::Undefined) => return self.bool(c == Class::Nan),
             (Class::Nan, _) if self.is_number(a) => return self.bool(false),
             (Class::Nan, Term::Neg(x) | Term::Fun(Fun::Abs, x)) => return self.is(Class::Nan, x),
+            (c, Term::Fun(f, x)) if f.is_rounding() => return self.is(c, x),
             _ => {}
         }
         self.insert(node(view::IS, class as u8, 0, a.0, 0, 0), false)

@@ -258,6 +258,31 @@ fn definedness_is_exact() {
     assert_eq!(v[5], Value::Exact(BigRational::from_integer((-1).into())));
 }
 
+/// match `is(class, round(x))` / result `is(class, x)` / because an integer near a number is one, and what is none stays
+/// what it is. The other functions change some class.
+#[test]
+fn roundings_keep_what_is_no_number() {
+    let mut s = TermStore::new();
+    let (x, y) = (s.elem(IN, Fmt::F32, 0), s.elem(IN, Fmt::F32, 4));
+    let (root, log) = (s.fun(Fun::Sqrt, x), s.fun(Fun::Log2, y));
+    let minus = s.neg(log);
+    for f in Fun::ALL {
+        for t in [x, root, log, minus] {
+            let whole = s.fun(f, t);
+            for class in Class::ALL {
+                let (outer, inner) = (s.is(class, whole), s.is(class, t));
+                assert!(!f.is_rounding() || outer == inner, "{f:?} {class:?}");
+                for values in [[1.25, 0.0], [-1.25, 0.0], [0.5, 0.5]] {
+                    let v = evaluate(&s, &[whole, outer], &inputs(&values), EXACT);
+                    let own = super::arith::is(class, &v[0]);
+                    let is_open = [&own, &v[1]].iter().any(|v| !matches!(v, Value::Bool(_)));
+                    assert!(is_open || own == v[1], "{f:?} {class:?} {values:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn long_chains_need_no_stack() {
     let mut s = TermStore::new();

@@ -53,6 +53,25 @@ impl Fun {
     ];
 }
 
+impl Fun {
+    /// True for those that make an integer of a number, an infinity of the same infinity, and nothing else of what is
+    /// no number.
+    pub(crate) fn is_rounding(self) -> bool {
+        match self {
+            Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven => true,
+            Fun::Sqrt
+            | Fun::Rsqrt
+            | Fun::Exp2
+            | Fun::Log2
+            | Fun::Sin
+            | Fun::Cos
+            | Fun::Tanh
+            | Fun::Erf
+            | Fun::Abs => false,
+        }
+    }
+}
+
 /// Comparisons of reals; the others are these with operands swapped or negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]

@@ -52,6 +52,59 @@ fn one_cta_is_compared_with_its_elements() {
 }
 
 #[test]
+fn a_definition_of_some_elements_leaves_the_others_unwritten() {
+    let rows = |formula: &str| {
+        let bound = "kernels/layers/some_rows.ptx --threads 8 --grid 3 --name 0=x --name 1=y \
+            --arg x=in:f32[5,8] --arg y=out:f32[5,8] --arg 2=8";
+        let mut args = vec!["check", "--json", "--formula", formula];
+        args.extend(bound.split_whitespace());
+        let output = volta(&args);
+        (output.status.code().unwrap_or(-1), json(&output))
+    };
+    for (formula, expected) in [
+        ("y[i,j if i < 3 and j % 2 = 0] = 2*x[i,j]", 0),
+        ("y[i,j if i < 3] = 2*x[i,j]", 1),
+        ("y[i,j if i < 2 and j % 2 = 0] = 2*x[i,j]", 1),
+        ("y[i,j] = 2*x[i,j]", 1),
+        ("y[i,j if 0 = 1] = 2*x[i,j]", 1),
+    ] {
+        let (code, report) = rows(formula);
+        assert_eq!(code, expected, "{formula}: {report:#}");
+    }
+    for (formula, message) in [
+        ("y[i,j if x[i,j] > 0] = 1", "cannot depend on data"),
+        (
+            "y[i,j] = w[i] where w[i if i < 2] = 1",
+            "defined wherever it is read",
+        ),
+        ("y[i,j if k < 2] = 1", "`k` is no index"),
+    ] {
+        let (code, report) = rows(formula);
+        assert_eq!(code, 2, "{formula}: {report:#}");
+        let said = report["error"]["message"].as_str().unwrap_or_default();
+        assert!(said.contains(message), "{formula}: {said}");
+    }
+}
+
+#[test]
+fn one_output_resists_and_the_other_has_its_formula() {
+    let args = "lift --json kernels/layers/nibbles_and_sums.ptx --threads 16 --name 0=w --name 1=y --name 2=z \
+        --arg w=in:u8[16] --arg y=out:s32[16] --arg z=out:f32[16]";
+    let output = volta(&args.split_whitespace().collect::<Vec<_>>());
+    let report = json(&output);
+    assert_eq!(output.status.code(), Some(3), "{report:#}");
+    assert_eq!(report["verdict"], "unknown");
+    assert_eq!(
+        report["outputs"].as_array().map(Vec::len),
+        Some(1),
+        "{report:#}"
+    );
+    assert_eq!(report["outputs"][0]["formula"], "z[i] = 2*w[i]");
+    let message = report["unknown"][0]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("y has no formula"), "{message}");
+}
+
+#[test]
 fn an_output_that_the_formula_lacks_differs() {
     let (code, report) = product("b[i,j] = b[i,j]", "");
     assert_eq!(

@@ -24,6 +24,11 @@ fn volta(args: &[String]) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{args:?}: {e}: {text}"))
 }
 
+/// An argument of a case, in which `~` stands for a space.
+fn spaced(argument: &str) -> String {
+    argument.replace('~', " ")
+}
+
 /// What is said of a case.
 fn said(name: &str, args: &[String]) -> String {
     let mut all = vec!["lift".to_string()];
@@ -76,7 +81,7 @@ fn formulas_of_kernels() {
             .filter(|l| !l.is_empty() && !l.starts_with('#'))
             .map(|l| {
                 let (name, args) = l.split_once(": ").expect("`name: arguments`");
-                (name, args.split_whitespace().map(str::to_string).collect())
+                (name, args.split_whitespace().map(spaced).collect())
             })
             .collect();
         count += cases.len();

@@ -68,7 +68,7 @@ class Volta:
 
     def __init__(self, path, timeout):
         self.process = subprocess.Popen(
-            [path, "serve", "--jobs", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [path, "serve", "--jobs", "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
         )
         self.timeout = timeout
 
@@ -80,28 +80,31 @@ class Volta:
 
 
 class Lifted:
-    """What became of a kernel: formulas, outputs without one, and the reasons."""
+    """What became of a kernel: the formulas of its outputs, and the reasons of those that have none."""
 
     def __init__(self, answer):
         result = answer.get("result", {})
         self.error = answer.get("error", {}).get("message")
         self.seconds = result.get("stats", {}).get("seconds", {}).get("total", 0.0)
+        self.is_whole = result.get("verdict") == "lifted"
+        self.is_defective = result.get("verdict") == "defective"
         self.formulas = [o["formula"] for o in result.get("outputs", []) if o.get("formula")]
         self.reasons = [u["message"] for u in result.get("unknown", [])]
         self.reasons += [d["message"] for d in result.get("defects", [])]
-        resisting = sum(1 for r in self.reasons if "has no formula" in r or "seems to be" in r)
-        self.open = 0 if self.formulas else max(1, resisting)
 
-    def group(self):
-        """Lifted, of bits, left to be guessed by the entry, not run alone under one launch, or open."""
-        if self.formulas:
-            return "lifted"
+    def counts(self):
+        """How many outputs are lifted, of bits, left to be guessed by the entry, not run alone, or open.
+
+        A kernel with a race or another defect has no values, and so no formula.
+        """
         if self.error:
-            return "not run"
-        why = [r for r in self.reasons if "seems to be" not in r]
-        if why and all(UNBOUND in w for w in why):
-            return "unbound"
-        return "bits" if why and all(BITS.search(w) for w in why) else "open"
+            return collections.Counter({"not run": 1})
+        if self.is_defective:
+            return collections.Counter({"defective": 1})
+        out = collections.Counter({"lifted": len(self.formulas)})
+        for reason in [] if self.is_whole else self.reasons or ["none given"]:
+            out["unbound" if UNBOUND in reason else "bits" if BITS.search(reason) else "open"] += 1
+        return out
 
     def said(self):
         """The formulas, or the first reason."""
@@ -110,12 +113,30 @@ class Lifted:
         return "no formula: " + (self.error or next(iter(self.reasons), "none given"))
 
 
+def without(launch, resisting):
+    """A launch in which some outputs are not compared; none if one of them is read too."""
+    args = dict(launch["args"])
+    names = {name: key for key, name in launch.get("names", {}).items()}
+    for name in resisting:
+        number = re.search(r"_param_(\d+)$", name)
+        keys = [name, names.get(name), number and number[1]]
+        key = next((k for k in keys if k in args), None)
+        if key is None or not str(args[key]).startswith("out:"):
+            return None
+        args[key] = "scratch:" + args[key].removeprefix("out:")
+    return {**launch, "args": args}
+
+
 def again(volta, asked, lifted):
-    """True if the formulas are proved as references."""
-    optimized = asked["kernel"]
-    answer = volta.ask(
-        "check", reference={"formula": "; ".join(lifted.formulas)}, optimized=optimized, launch=asked["launch"]
-    )
+    """True if the formulas are proved as references, what resists left out."""
+    launch = asked["launch"]
+    if not lifted.is_whole:
+        named = (re.match(r"(\S+) has no formula|.*: (\w+)\[[^]]*\] = ", r) for r in lifted.reasons)
+        launch = without(launch, [m[1] or m[2] for m in named if m])
+    if launch is None:
+        return True
+    reference = {"formula": "; ".join(lifted.formulas)}
+    answer = volta.ask("check", reference=reference, optimized=asked["kernel"], launch=launch)
     return answer.get("result", {}).get("verdict") == "equivalent"
 
 
@@ -139,7 +160,7 @@ def main():
     parser.add_argument("--again", action="store_true", help="prove each formula once more, as a reference")
     parser.add_argument("--page", type=pathlib.Path, help="where to write what became of each entry")
     args = parser.parse_args()
-    volta = Volta(args.volta, args.timeout)
+    volta = Volta(str(pathlib.Path(args.volta).resolve()), args.timeout)
     done, named = {}, {name: {} for name in NAMED}
     total, reasons, unproved = collections.Counter(), collections.Counter(), []
     for manifest, entry in entries(ROOT / "volta.toml"):
@@ -151,18 +172,20 @@ def main():
             if not holds and not is_named:
                 continue
             asked = request(manifest.parent, entry, kernel)
-            key = json.dumps(asked, sort_keys=True)
+            # The same launch under other names is the same kernel.
+            bare = {k: v for k, v in asked["launch"].items() if k != "names"}
+            key = json.dumps({**asked, "launch": bare}, sort_keys=True)
             if key not in done:
                 done[key] = lifted = Lifted(volta.ask("lift", **asked))
-                group = lifted.group()
-                total[group] += len(lifted.formulas) or lifted.open
+                counts = lifted.counts()
+                total += counts
                 if args.again and lifted.formulas and not again(volta, asked, lifted):
                     unproved.append(f"{entry['name']} {kernel['file']}")
-                if group in ("open", "bits"):
+                if counts["open"] or counts["bits"]:
                     for r in lifted.reasons or ["none given"]:
                         reasons[re.sub(r"`[^`]*`|\b[\w.]+\[[^]]*\]|\d+", "..", r)[:100]] += 1
-                if args.list and group != "lifted":
-                    print(group, entry["name"], kernel["file"], lifted.said()[:400], flush=True)
+                if args.list and not lifted.is_whole:
+                    print(*counts, entry["name"], kernel["file"], lifted.said()[:400], flush=True)
                 if args.list and lifted.seconds > 2:
                     print("slow", entry["name"], kernel["file"], f"{lifted.seconds:.1f} s", flush=True)
             if is_named:
@@ -171,7 +194,7 @@ def main():
     summary = (
         f"{len(done)} kernels; outputs without bit operations: {total['lifted']} of {known} lifted"
         f" ({100 * total['lifted'] / max(known, 1):.1f} %); of bits: {total['bits']} not lifted;"
-        f" left to be guessed: {total['unbound']}."
+        f" left to be guessed: {total['unbound']}; kernels with defects: {total['defective']}."
     )
     print(summary)
     for reason, n in reasons.most_common(REASONS):

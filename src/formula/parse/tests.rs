@@ -46,6 +46,7 @@ fn tree(f: &Formula, e: ExprId) -> String {
         }
         Expr::If(c, a, b) => format!("(if {} {} {})", t(c), t(a), t(b)),
         Expr::Compare(list, signs) => format!("(cmp {} {signs:?})", all(list)),
+        Expr::IsNan(a) => format!("(isnan {})", t(a)),
         Expr::Not(a) => format!("(not {})", t(a)),
         Expr::And(list) => format!("(and {})", all(list)),
         Expr::Or(list) => format!("(or {})", all(list)),
@@ -86,6 +87,10 @@ fn precedence() {
         ("`sum`[i] + `a b`", "(+sum[i] +a b)"),
         ("(a - 0.25)", "(+a -1/4)"),
         ("min(j if x[j] = m : j)", "(min j if (cmp x[j] m [Eq]): j)"),
+        (
+            "if isnan(x) or not isnan(rint(y)) then ceil(x) else trunc(y)",
+            "(if (or (isnan x) (not (isnan (rint y)))) (ceil x) (trunc y))",
+        ),
     ];
     for (text, want) in cases {
         assert_eq!(value(text), want, "{text}");
@@ -101,6 +106,8 @@ fn errors_name_what_is_missing() {
         ("expp(x)", "`expp` is no function"),
         ("exp(x, y)", "`exp` takes one argument, not 2"),
         ("a < b", "a condition stands where a number belongs"),
+        ("isnan(x)", "a condition stands where a number belongs"),
+        ("if isnan(x, y) then 1 else 2", "expected `)`, found `,`"),
         (
             "if a then b else c",
             "a number stands where a condition belongs",
@@ -116,6 +123,25 @@ fn errors_name_what_is_missing() {
     ];
     for (text, want) in cases {
         let got = value(text);
+        assert!(got.contains(want), "{text}: {got}");
+    }
+}
+
+#[test]
+fn a_left_side_says_where_it_holds() {
+    let parsed = parse("y[i,j if i < 3 and j != 2] = 1; z[i] = 2").expect("valid");
+    let cond = |d: usize| parsed.defs[d].output.head.cond.map(|c| tree(&parsed, c));
+    let both = "(and (cmp i 3 [Lt]) (cmp j 2 [Ne]))";
+    assert_eq!((cond(0).as_deref(), cond(1)), (Some(both), None));
+    for (text, want) in [
+        ("y[i if i] = 1", "a number stands where a condition belongs"),
+        ("y[i if] = 1", "expected a number, a name or `(`, found `]`"),
+        (
+            "y[if i < 3, i] = 1",
+            "expected the name of an index, found `if`",
+        ),
+    ] {
+        let got = parse(text).expect_err("broken")[0].to_string();
         assert!(got.contains(want), "{text}: {got}");
     }
 }

@@ -9,8 +9,9 @@ use crate::lift::tree::{Call, Q};
 /// A sum in which numbers stand once.
 fn collected(list: Vec<(Q, Expr)>) -> Expr {
     let is_number = |e: &Expr| matches!(e, Expr::Product(l) if l.is_empty());
-    let Expr::Sum(list) = Expr::sum(list) else {
-        return Expr::Number(Q::zero());
+    let list = match Expr::sum(list) {
+        Expr::Sum(list) => list,
+        other => return other,
     };
     let (numbers, mut rest): (Vec<_>, Vec<_>) = list.into_iter().partition(|s| is_number(&s.1));
     let number = numbers.into_iter().fold(Q::zero(), |n, s| n + s.0);

@@ -103,6 +103,7 @@ fn samples(rule: &str) -> Vec<Expr> {
             let plus = sum(vec![(q(1, 1), x.clone()), (q(1, 1), one())]);
             vec![
                 sum(vec![(q(2, 1), max(-3)), (q(-2, 1), max(1))]),
+                sum(vec![(q(1, 1), relu(plus.clone())), (q(-1, 1), max(2))]),
                 sum(vec![
                     (q(1, 3), relu(plus)),
                     (q(-1, 3), max(3)),
