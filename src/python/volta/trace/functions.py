@@ -138,9 +138,9 @@ def formula_of(
 
 
 def _of_numpy(f: Callable[..., Any], trace: Trace, inputs: dict[str, arg.Array], numbers: Mapping[str, Any]) -> Traced:
-    from . import numpy_calls
+    from . import numpy_calls, numpy_types
 
-    leaves = [trace.leaf(n, a) for n, a in inputs.items()]
+    leaves = [(trace.leaf(n, a), numpy_types.dtype_of(a)) for n, a in inputs.items()]
     results = [operand(trace, r) for r in numpy_calls.traced(f, leaves, dict(numbers))]
     return Traced(trace, results, [_array_of(r) for r in results], inputs)
 

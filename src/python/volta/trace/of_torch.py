@@ -324,7 +324,7 @@ def _refuse(name: str, node: torch.fx.Node) -> None:
     tags = getattr(node.target, "tags", ())
     if torch.Tag.nondeterministic_seeded in tags and name not in OPERATIONS:
         raise InputError(f"torch.{name} draws random numbers: that is not covered")
-    if node.target._schema.is_mutable and name not in OPERATIONS:  # type: ignore[union-attr]
+    if node.target._schema.is_mutable and name not in OPERATIONS:
         raise InputError(f"torch.{name} writes where this cannot be followed: that is not covered")
     if name == "view" and isinstance(node.args[1], torch.dtype):
         raise InputError("torch.view of the bits of another type is not covered")
