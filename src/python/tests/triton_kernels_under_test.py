@@ -21,6 +21,12 @@ def softmax(x, y, n, B: tl.constexpr):
 
 
 @triton.jit
+def scaled(x, y, n, BLOCK: tl.constexpr, SCALE: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * SCALE, mask=i < n)
+
+
+@triton.jit
 def softmax_unscaled(x, y, n, B: tl.constexpr):
     row = tl.program_id(0)
     i = tl.arange(0, B)

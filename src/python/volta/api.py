@@ -209,7 +209,10 @@ def rows(
 
     `pattern` is `"y[i,*] of x[i,*], r[i]"`; with `values=True` rows are compared over the reals. With `sizes` the launch of the
     smallest one is what all are compared with; `args` and `grid` may be functions of the sizes' names, and so may `kernel`: a
-    wrapper that is called with them and launches one Triton kernel, whose heuristics are so seen.
+    wrapper that is called with them and launches one Triton kernel, whose heuristics are so seen. Arguments as those of `check`;
+    `result.example` is the row that depends on its batch.
+
+    Raises `InputError` where the pattern names no array or no dimension, or a wrapper launches several kernels.
     """
     options = {**options, "rows": pattern, "values": values}
     every = list(sizes) if sizes is not None else [{}]
@@ -255,6 +258,8 @@ def classes(
     `kernel` is a list of kernels, or a Triton function whose configurations are compared: `configs` are all of its
     autotuner's, or a list of `triton.Config`. Constants of the function that no configuration gives stand in `args`, a dict
     then.
+
+    Raises `InputError` for fewer than two kernels, `CompileError` where a compiler rejects one.
     """
     labels, members = _members(kernel, configs, args, grid, arch)
     call = Call(args, grid if not callable(grid) else None, block, dynamic_shared)

@@ -100,7 +100,10 @@ Reference = Kernel | Formula | Function
 
 
 def ptx(source: str | Path, entry: str | None = None, name: str | None = None) -> Kernel:
-    """A kernel from PTX: a path, or the text itself. `entry` is needed where it holds several."""
+    """A kernel from PTX: a path, or the text itself. `entry` is needed where it holds several.
+
+    Raises `InputError` where the file cannot be read; that a text does not parse is said where a question is asked.
+    """
     if isinstance(source, Path) or ("\n" not in source and ".entry" not in source):
         path = Path(source)
         return Kernel(text_of(path), name or str(path), entry)

@@ -194,7 +194,11 @@ def prepare(
     dynamic_shared: int | None = None,
     **options: Any,
 ) -> Prepared:
-    """A reference that is read once, for many candidates: `prepare(...).check_many(candidates, timeout=10)`."""
+    """A reference that is read once, for many candidates: `prepare(...).check_many(candidates, timeout=10)`.
+
+    Arguments as those of `check`, for all candidates alike. Raises `InputError` or `CompileError` where the reference itself is
+    wrong; what is wrong with a candidate is a result.
+    """
     out = Prepared(kernels.coerce(reference, args=args, grid=grid), Call(args, grid, block, dynamic_shared), options)
     out.handle()
     return out
