@@ -13,7 +13,7 @@ from typing import Any
 from . import apart, arg, kernels, server
 from .calls import Args, Call, Json, limits, options_of, pairs, resolve, result_of
 from .errors import CompileError, InputError
-from .kernels import Grid, Kernel, Reference
+from .kernels import Formula, Grid, Kernel, Reference
 from .results import Replay, Result, failed
 
 #: Seconds that a proof has at least, whatever its compiler took.
@@ -28,6 +28,8 @@ class Prepared:
         self.call = call
         self.options = options_of(options)
         self._handle: tuple[server.Server, str] | None = None
+        #: A function of arrays is one formula for all candidates that name their arguments alike.
+        self._formulas: dict[tuple[tuple[str, arg.Arg], ...], Kernel | Formula] = {}
 
     def kernel_of(self, candidate: object, timeout: float | None = None) -> Kernel:
         """A candidate as a kernel, compiled if need be, within `timeout` seconds."""
@@ -60,7 +62,7 @@ class Prepared:
     def request(self, optimized: Kernel, limit: Json, handle: str | None = None) -> tuple[Json, dict[str, arg.Array]]:
         """The request that checks a candidate, and the arrays that its report names."""
         self.call.fits(optimized)
-        reference = resolve(self.reference, optimized, self.call)
+        reference = self._resolved(optimized)
         sides = [k for k in (reference, optimized) if isinstance(k, Kernel)]
         if isinstance(reference, Kernel):
             self.call.fits(reference)
@@ -79,6 +81,14 @@ class Prepared:
             if isinstance(reference, Kernel):
                 launch["reference"] = self.call.side(reference)
         return out, self.call.arrays(named)
+
+    def _resolved(self, optimized: Kernel) -> Kernel | Formula:
+        if isinstance(self.reference, Kernel):
+            return self.reference
+        key = tuple(self.call.bound(optimized))
+        if key not in self._formulas:
+            self._formulas[key] = resolve(self.reference, optimized, self.call)
+        return self._formulas[key]
 
     def once(self, candidate: object, limit: Json) -> Result:
         """One candidate, for a reference that is asked about once."""
