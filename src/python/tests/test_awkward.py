@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import numpy as np
@@ -89,13 +90,14 @@ def test_an_array_of_pointers() -> None:
 
 
 def test_a_call_apart_can_be_ended() -> None:
-    assert apart.call(lambda: 7, 10, "this") == 7
+    lock = threading.RLock()
+    assert apart.call(lambda: 7, 10, "this", lock) == 7
     with pytest.raises(volta.CompileError, match=r"this took more than 0\.2 s"):
-        apart.call(lambda: time.sleep(60), 0.2, "this")
+        apart.call(lambda: time.sleep(60), 0.2, "this", lock)
     with pytest.raises(volta.CompileError, match="status -9"):
-        apart.call(lambda: __import__("os").kill(__import__("os").getpid(), 9), 10, "this")
+        apart.call(lambda: __import__("os").kill(__import__("os").getpid(), 9), 10, "this", lock)
     with pytest.raises(volta.InputError, match="as it was"):
-        apart.call(_refused, 10, "this")
+        apart.call(_refused, 10, "this", lock)
 
 
 def _refused() -> None:

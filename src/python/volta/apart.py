@@ -12,8 +12,11 @@ from .errors import CompileError, Error
 T = TypeVar("T")
 
 
-def call(what: Callable[[], T], timeout: float, name: str) -> T:
+def call(what: Callable[[], T], timeout: float, name: str, lock: contextlib.AbstractContextManager[Any]) -> T:
     """The value of a call that a child of this process makes within `timeout` seconds; it must be one that can be pickled.
+
+    `lock` is one that the call takes, and that a thread can take again: it is held while the child is made, so that no other
+    thread holds it there for ever.
 
     Raises what the call raises, if it is an error of this package, and `CompileError` where the child takes too long or dies.
     """
@@ -32,7 +35,8 @@ def call(what: Callable[[], T], timeout: float, name: str) -> T:
             there.send(out)
 
     process = context.Process(target=child, daemon=True)
-    process.start()
+    with lock:
+        process.start()
     there.close()
     try:
         if not here.poll(timeout):

@@ -121,7 +121,7 @@ class Call:
 
 def with_facts(options: Json, arrays: Mapping[str, arg.Array]) -> Json:
     """Keywords with the fact that truth values are 0 or 1, for arrays by name that hold some before the launch."""
-    facts = [f"{n} in 0..2" for n, a in arrays.items() if a.is_bool and a.role != "out" and a.contents is None]
+    facts = [f"{n} in 0..2" for n, a in arrays.items() if a.is_bool and a.role in (None, "in", "inout") and a.contents is None]
     return {**options, "assume": [*(options.get("assume") or []), *facts]} if facts else options
 
 

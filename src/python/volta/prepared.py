@@ -38,7 +38,9 @@ class Prepared:
             found = kernels.coerce(candidate, **launch)
         elif kernels.is_jit(candidate):
             # Triton compiles inside of this process: a child of it can be ended.
-            found = apart.call(lambda: kernels.coerce(candidate, **launch), timeout, "Triton")
+            from .triton_kernels import LOCK
+
+            found = apart.call(lambda: kernels.coerce(candidate, **launch), timeout, "Triton", LOCK)
         else:
             found = kernels.coerce(candidate, compile_timeout=timeout, **launch)
         if not isinstance(found, Kernel):

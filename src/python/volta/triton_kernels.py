@@ -32,7 +32,8 @@ _DTYPES = {
     **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
 }
 
-_lock = threading.RLock()
+#: Held by the thread that compiles.
+LOCK = threading.RLock()
 
 
 class Tensor:
@@ -136,7 +137,7 @@ def without_gpu(arch: int) -> Iterator[None]:
     """Inside, Triton compiles for an architecture and finds no device."""
     from triton.runtime.driver import driver
 
-    with _lock:
+    with LOCK:
         before = driver._active
         driver.set_active(_driver(arch))
         try:
