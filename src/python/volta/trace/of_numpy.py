@@ -228,7 +228,8 @@ def _into(target: Any, name: str, out: Any) -> Any:
     if target is None:
         return out
     if not isinstance(target, NumpyArray) or not np.can_cast(out.dtype, target.dtype, "same_kind"):
-        raise InputError(f"numpy.{name} with this array as out is not covered")
+        held = getattr(target, "dtype", type(target).__name__)
+        raise InputError(f"numpy.{name} gives {out.dtype}, which is not written to an out of {held}: cast it")
     target[...] = out
     return target
 
