@@ -182,6 +182,7 @@ REFUSED: list[tuple[Callable[..., Any], str]] = [
     (lambda x, a: np.einsum("i->ij", x), "einsum"),
     (lambda x, a: np.choose(a, [x, x]), "choose"),
     (lambda x, a: a.astype(np.uint8) + 1000, "add"),
+    (lambda x, a: a.astype(np.uint64) >> np.uint64(4), "unsigned integer of 64 bits"),
 ]
 
 

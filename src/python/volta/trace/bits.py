@@ -46,6 +46,8 @@ def held(x: Symbolic, type_name: str) -> Symbolic:
     low, high = bounds_of(type_name)
     if x.bounds is not None and low <= x.bounds[0] and x.bounds[1] <= high:
         return x
+    if type_name == "u64" and (x.bounds is None or x.bounds[0] < low):
+        raise InputError("what may be negative as an unsigned integer of 64 bits is not covered")
     bits = int(type_name[1:])
     return within(narrowed(x, bits, type_name[0] == "s") if bits < 64 else x, type_name)
 
