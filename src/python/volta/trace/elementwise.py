@@ -174,6 +174,11 @@ def apply(name: str, *operands: Symbolic) -> Symbolic:
         operands = tuple(number(x).short(WHOLE) for x in operands)
         if any(x.kind != "int" for x in operands):
             return as_integer(apply(INTEGERS[name], *operands))
+        x, by = operands
+        if name != "integer_truncated" and by.known is not None and by.known.size and (by.known < 0).all():
+            # The grammar divides by positive numbers: x // -n is -x // n, and x % -n is -(-x % n).
+            out = apply(name, apply("negative", x), by.trace.constant(-by.known))
+            return out if name == "integer_quotient" else apply("negative", out)
     primitive = PRIMITIVES[name]
     values = tuple(number(x) for x in operands)
     kind = common(values) if primitive.gives == "same" else primitive.gives
