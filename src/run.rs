@@ -170,7 +170,10 @@ fn is_ready(a: &Array) -> bool {
 
 /// The arrays that arrays of pointers point to.
 fn pointed_to(arrays: &Arrays) -> impl Iterator<Item = &Array> {
-    let entries = arrays.0.iter().flat_map(|a| a.pointers.iter().flat_map(|p| p.iter()));
+    let entries = arrays
+        .0
+        .iter()
+        .flat_map(|a| a.pointers.iter().flat_map(|p| p.iter()));
     let targets: BTreeSet<ArrayId> = entries.filter_map(|&(_, to)| Some(to?.0)).collect();
     targets.into_iter().map(|id| &arrays[id])
 }
@@ -207,7 +210,10 @@ fn require_values(setup: &Setup) -> Result<(), Failure> {
     }
     for a in pointed_to(&resolved.arrays) {
         if !is_ready(a) {
-            missing.push((u32::MAX, format!("`{}` with contents in its --buffer", a.name)));
+            missing.push((
+                u32::MAX,
+                format!("`{}` with contents in its --buffer", a.name),
+            ));
         }
     }
     for u in &resolved.without_value {
