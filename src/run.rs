@@ -7,6 +7,7 @@
 //! Not claimed: the bits of approximations and of matrix instructions on a given device, and anything about
 //! other inputs.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::slice::from_ref;
 use std::time::Instant;
@@ -26,7 +27,7 @@ use crate::sim::numbers::Memory;
 use crate::sim::{Outcome, WarningKind};
 use crate::spec::binding::Key;
 use crate::spec::launch::Selection;
-use crate::spec::{self, Array, Layers, Origin, Resolved, Role, Setup, Value, npy};
+use crate::spec::{self, Array, Arrays, Layers, Origin, Resolved, Role, Setup, Value, npy};
 use crate::term::ArrayId;
 
 /// A kernel that was executed.
@@ -156,10 +157,25 @@ impl Executed {
 /// True if an array is known before the launch, or need not be.
 fn is_ready(a: &Array) -> bool {
     match a.origin {
-        Origin::Pointer => a.initial.is_some() || matches!(a.role, Some(Role::Out | Role::Scratch)),
+        // What an array of pointers holds was said, or it would be none.
+        Origin::Pointer => {
+            a.initial.is_some()
+                || a.pointers.is_some()
+                || matches!(a.role, Some(Role::Out | Role::Scratch))
+        }
         // A scalar is asked for by its flag, a variable has its initialiser.
         Origin::Scalar | Origin::Global | Origin::Const => true,
     }
+}
+
+/// The arrays that arrays of pointers point to.
+fn pointed_to(arrays: &Arrays) -> impl Iterator<Item = &Array> {
+    let entries = arrays
+        .0
+        .iter()
+        .flat_map(|a| a.pointers.iter().flat_map(|p| p.iter()));
+    let targets: BTreeSet<ArrayId> = entries.filter_map(|&(_, to)| Some(to?.0)).collect();
+    targets.into_iter().map(|id| &arrays[id])
 }
 
 /// Every input needs contents, every scalar a value.
@@ -191,6 +207,14 @@ fn require_values(setup: &Setup) -> Result<(), Failure> {
             _ => format!("{flag}=in:TYPE[N]=CONTENTS (or out:TYPE[N])"),
         };
         missing.push((field.offset, format!("`{}` with {text}", a.name)));
+    }
+    for a in pointed_to(&resolved.arrays) {
+        if !is_ready(a) {
+            missing.push((
+                u32::MAX,
+                format!("`{}` with contents in its --buffer", a.name),
+            ));
+        }
     }
     for u in &resolved.without_value {
         missing.push((u32::MAX, format!("`{}` with {}=VALUE", u.name, u.flag)));

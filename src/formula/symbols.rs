@@ -163,12 +163,18 @@ impl Symbols {
             // A variable of the module has a size but no dimensions.
             array.shape = vec![extent / elem.bytes().max(1)];
         }
+        let pointers = array.pointers.clone();
         self.arrays.push(ArraySymbol {
             name: array.name.clone(),
             id,
             array,
             strides,
         });
+        // A kernel reaches the arrays that another one points to, and so does a formula, by their names.
+        for &(_, target) in pointers.iter().flat_map(|p| p.iter()) {
+            let Some((target, _)) = target else { continue };
+            self.array(target, from, None);
+        }
     }
 
     pub(super) fn find_array(&self, name: &str) -> Option<usize> {

@@ -442,6 +442,36 @@ fn arrays_of_pointers_lead_to_buffers() {
 }
 
 #[test]
+fn formulas_and_runs_reach_what_pointers_point_to() {
+    let kernel = scratch("pointers", "sums.ptx", table([0, 1, 2]).as_bytes());
+    let kernel = kernel.to_str().expect("a name in UTF-8");
+    let bound = "--threads 4 --arg 0=in:ptr[3]=[$a,$b,$c] --arg 1=out:f32[4]";
+    let buffers = "--buffer a=in:f32[4] --buffer b=in:f32[4] --buffer c=in:f32[4]";
+    for (formula, expected) in [
+        ("y[i] = a[i] + b[i] + c[i]", 0),
+        ("y[i] = a[i] + 2*b[i] + c[i]", 1),
+        ("y[i] = a[i] + b[i] + d[i]", 2),
+    ] {
+        let flags = format!("{bound} {buffers}");
+        let (code, object) = run(&["check", kernel, "--formula", formula], &flags);
+        assert_eq!(code, expected, "{formula}: {object}");
+    }
+    let known = "--buffer a=in:f32[4]=1 --buffer b=in:f32[4]=[1,2,3,4] --buffer c=in:f32[4]=0.5";
+    let (code, object) = run(&["run", kernel], &format!("{bound} {known}"));
+    assert_eq!(code, 0, "{object}");
+    assert_eq!(
+        object["outputs"][0]["values"],
+        serde_json::json!([2.5, 3.5, 4.5, 5.5]),
+        "{object}"
+    );
+    // A buffer without contents is no number.
+    let (code, object) = run(&["run", kernel], &format!("{bound} {buffers}"));
+    assert_eq!(code, 2, "{object}");
+    let message = object["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("`a` with contents"), "{object}");
+}
+
+#[test]
 fn every_format_tells_of_the_instances() {
     let [right, wrong] = pair("sizes-formats");
     let text = |format: &str| {

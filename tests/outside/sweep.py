@@ -192,7 +192,62 @@ def flag_gems() -> list[Case]:
         ("embedding", lambda w, i: o.embedding(w, i), lambda w, i: w[i], ((7, 12), ((4,), "s64"))),
         ("index_select", lambda w, i: o.index_select(w, 0, i), lambda w, i: w[i], ((7, 12), ((4,), "s32"))),
     ]
-    return [Case("FlagGems", *case) for case in found]
+    return [Case("FlagGems", *case) for case in [*found, *_elementwise(o), *_further(o)]]
+
+
+def _elementwise(o: Any) -> list[tuple[Any, ...]]:
+    """Operators of one and of two arrays, whose kernels FlagGems writes itself at their first call."""
+    x = (3, 20)
+    one: dict[str, Callable[..., Any]] = {
+        "abs": torch.abs, "exp": torch.exp, "rsqrt": torch.rsqrt, "sqrt": torch.sqrt, "neg": torch.neg, "log": torch.log,
+        "reciprocal": torch.reciprocal, "relu": F.relu, "silu": F.silu, "sigmoid": torch.sigmoid, "tanh": torch.tanh,
+        "gelu": F.gelu, "erf": torch.erf, "sin": torch.sin, "cos": torch.cos, "softplus": F.softplus, "elu": F.elu,
+        "celu": F.celu, "log_sigmoid": F.logsigmoid, "exp2": torch.exp2,
+    }  # fmt: skip
+    two: dict[str, Callable[..., Any]] = {
+        "add": torch.add, "sub": torch.sub, "mul": torch.mul, "true_divide": torch.div, "maximum": torch.maximum,
+        "minimum": torch.minimum, "eq": torch.eq, "lt": torch.lt, "ge": torch.ge,
+    }  # fmt: skip
+    return [
+        *((n, lambda v, n=n: getattr(o, n)(v), f, (x,)) for n, f in one.items()),
+        *((n, lambda v, u, n=n: getattr(o, n)(v, u), f, (x, x)) for n, f in two.items()),
+    ]
+
+
+def _further(o: Any) -> list[tuple[Any, ...]]:
+    """Products, reductions, and operators that move elements."""
+    x = (3, 20)
+    return [
+        ("addmm", lambda c, a, b: o.addmm(c, a, b), lambda c, a, b: torch.addmm(c, a, b), ((16, 16), (16, 32), (32, 16))),
+        ("mv", lambda a, b: o.mv(a, b), lambda a, b: a @ b, ((6, 20), (20,))),
+        ("dot", lambda a, b: o.dot(a, b), lambda a, b: a @ b, ((20,), (20,))),
+        ("prod_dim", lambda v: o.prod_dim(v, 1), lambda v: v.prod(1), (x,)),
+        ("max_dim", lambda v: o.max_dim(v, 1)[0], lambda v: v.max(1).values, (x,)),
+        ("argmax", lambda v: o.argmax(v, 1), lambda v: v.argmax(1), (x,)),
+        ("argmin", lambda v: o.argmin(v, 1), lambda v: v.argmin(1), (x,)),
+        ("all_dim", lambda v: o.all_dim(v, 1), lambda v: (v != 0).all(1), (x,)),
+        ("rms_norm", lambda v, w: o.rms_norm(v, (20,), w), lambda v, w: F.rms_norm(v, (20,), w, 1e-5), (x, (20,))),
+        ("where", lambda c, v, u: o.where_self(c, v, u), torch.where, ((x, "bool"), x, x)),
+        ("masked_fill", lambda v, c: o.masked_fill(v, c, 2.0), lambda v, c: v.masked_fill(c, 2.0), (x, (x, "bool"))),
+        ("clamp", lambda v: o.clamp(v, -1.0, 1.0), lambda v: v.clamp(-1.0, 1.0), (x,)),
+        ("lerp", lambda v, u: o.lerp_scalar(v, u, 0.25), lambda v, u: torch.lerp(v, u, 0.25), (x, x)),
+        ("addcmul", lambda v, u, w: o.addcmul(v, u, w, value=2.0), lambda v, u, w: torch.addcmul(v, u, w, value=2.0), (x, x, x)),
+        ("cat", lambda v, u: o.cat([v, u], 0), lambda v, u: torch.cat([v, u], 0), (x, x)),
+        ("stack", lambda v, u: o.stack([v, u], 0), lambda v, u: torch.stack([v, u], 0), (x, x)),
+        ("flip", lambda v: o.flip(v, [1]), lambda v: v.flip(1), (x,)),
+        ("repeat", lambda v: o.repeat(v, [2, 1]), lambda v: v.repeat(2, 1), (x,)),
+        ("tile", lambda v: o.tile(v, [1, 2]), lambda v: v.tile(1, 2), (x,)),
+        ("diag", lambda v: o.diag(v), torch.diag, ((6,),)),
+        ("gather", lambda v, i: o.gather(v, 1, i), lambda v, i: v.gather(1, i), (x, ((3, 5), "s64"))),
+        ("glu", lambda v: o.glu(v, -1), lambda v: F.glu(v, -1), (x,)),
+        ("mse_loss", lambda v, t: o.mse_loss(v, t), F.mse_loss, (x, x)),
+        ("max_pool2d", lambda v: o.max_pool2d_with_indices(v, 2)[0], lambda v: F.max_pool2d(v, 2), ((1, 2, 4, 4),)),
+        ("avg_pool2d", lambda v: o.avg_pool2d(v, [2, 2], [2, 2]), lambda v: F.avg_pool2d(v, 2), ((1, 2, 4, 4),)),
+        ("upsample_nearest2d", lambda v: o.upsample_nearest2d(v, (4, 6)), lambda v: F.interpolate(v, (4, 6)), ((1, 2, 2, 3),)),
+        ("trace", lambda v: o.trace(v), torch.trace, ((6, 6),)),
+        ("vdot", lambda a, b: o.vdot(a, b), lambda a, b: a @ b, ((20,), (20,))),
+        ("addr", lambda c, a, b: o.addr(c, a, b), torch.addr, ((6, 7), (6,), (7,))),
+    ]
 
 
 def batch_invariant() -> list[Case]:

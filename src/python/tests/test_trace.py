@@ -230,7 +230,6 @@ def test_gather() -> None:
         (lambda x: np.add(x, x, where=np.ones(4, bool)), "add"),
         (lambda x: x.astype(complex), "cast"),
         (lambda x: x.partition(2), "partition"),
-        (lambda x: np.argmax(x) / 2, "quotient"),
     ],
 )
 def test_what_is_not_covered_names_itself(f: Callable[..., Any], needle: str) -> None:

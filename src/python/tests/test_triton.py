@@ -149,3 +149,25 @@ def test_rows_see_the_splits_that_a_wrapper_chooses(few: int, verdict: str) -> N
         assert r.example is not None
         assert r.example.grid == (5, 1, 1)
         assert r.example.site is not None
+
+
+def test_configurations_of_a_function_without_a_tuner() -> None:
+    import triton
+
+    scaled = kernels.scaled
+    args = {"x": arg.input("f32", (32,)), "y": arg.output("f32", (32,)), "n": 32, "BLOCK": 32}
+    configs = [triton.Config({"SCALE": 2}), triton.Config({"SCALE": 3}), triton.Config({"SCALE": 2}, num_warps=1)]
+    r = volta.classes(scaled, configs=configs, args=args, grid=(1,))
+    assert [len(c.members) for c in r.classes] == [2, 1]
+    with pytest.raises(volta.InputError, match="no configurations"):
+        volta.triton(scaled, *list(args.values())[:3], grid=(1,), BLOCK=32, SCALE=2, config=5)
+
+
+def test_a_candidate_that_compiles_for_ever_costs_itself_alone() -> None:
+    args = [arg.input("f32", (32,)), arg.output("f32", (32,)), 32]
+    ref = volta.prepare(lambda x: x * 2, args=args, grid=(1,))
+    found = dict(ref.check_many([kernels.endless, kernels.doubled], timeout=20))
+    assert found[kernels.doubled].reward == 1.0, found[kernels.doubled]
+    r = found[kernels.endless]
+    assert (r.category, r.reward) == ("compile", 0.0)
+    assert "Triton took more than 20 s" in r.hint

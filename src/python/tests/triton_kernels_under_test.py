@@ -21,6 +21,27 @@ def softmax(x, y, n, B: tl.constexpr):
 
 
 @triton.jit
+def scaled(x, y, n, BLOCK: tl.constexpr, SCALE: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * SCALE, mask=i < n)
+
+
+@triton.jit
+def endless(x, y, n, BLOCK: tl.constexpr = 32):
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n)
+    for _ in tl.static_range(1000000000):
+        v += 1
+    tl.store(y + i, v, mask=i < n)
+
+
+@triton.jit
+def doubled(x, y, n, BLOCK: tl.constexpr = 32):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+
+@triton.jit
 def softmax_unscaled(x, y, n, B: tl.constexpr):
     row = tl.program_id(0)
     i = tl.arange(0, B)

@@ -84,6 +84,31 @@ def _bits(x: Any) -> Any:
     return (n >> 2) + (n & 15) + (n & 0x30) + ~n + (n & -8)
 
 
+def _bytes(x: Any) -> Any:
+    u, s = (x * 255).int().to(torch.uint8), (x * 255 - 128).int().to(torch.int8)
+    return (u + u).int() + u * u + ~u + -u + (u - 200) + (s + s).int() + s * s + ~s + -s + s.abs() + (s - 100)
+
+
+def _words(x: Any) -> Any:
+    n = (x * 99 - 50).int()
+    return (n * 2**30).long() + (n - 2147483647) + (n.to(torch.int16) * 1000).long() + n**2 // -7 + n % -7
+
+
+def _statistics(x: Any, mean: Any, deviation: Any) -> Any:
+    mean, deviation = mean.clone(), deviation.clone()
+    y = F.batch_norm(x, mean, deviation, training=True, momentum=0.3)
+    return torch.cat([y.flatten(), mean, deviation])
+
+
+def _made_of_integers(x: Any) -> Any:
+    y, z = torch.zeros(3, 4, dtype=torch.int32), torch.empty(3, 4, dtype=torch.int64)
+    y[:] = x * 10
+    y[0] += 2
+    z[:] = (x * 10).int()
+    return y / 4 + z
+
+
+BLIND = torch.tensor([[False, False, False], [True, True, False]])
 BOUNDS = torch.tensor([0.2, 0.5, 0.8])
 
 
@@ -245,6 +270,23 @@ FUNCTIONS: dict[str, Case] = {
     "nibbles": (lambda x: ((x * 255).int()[:, None] >> torch.tensor([0, 4]) & 0xF).flatten() - 8.0, ((5,),)),
     "narrow": (lambda x: (x * 999).int().to(torch.int8) + (x * 999 - 500).int().to(torch.uint8).int(), ((5,),)),
     "quantized": (lambda x: torch.clamp(torch.round(x * 127), -128, 127).to(torch.int8).float() / 127, ((5,),)),
+    "bytes": (_bytes, ((5,),)),
+    "words": (_words, ((5,),)),
+    "made_of_integers": (_made_of_integers, ((3, 4),)),
+    "truth": (lambda x: ((x > 0.2) + (x > 0.5)).float() + (~((x > 0.1) * (x > 0.5))).int(), ((7,),)),
+    "statistics": (_statistics, ((2, 3, 2), (3,), (3,))),
+    "sees_nothing": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, BLIND), ((2, 2, 2), (2, 3, 2), (2, 3, 3))),
+    "heads": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True, scale=0.7),
+        ((1, 4, 3, 2), (1, 2, 5, 2), (1, 2, 5, 2)),
+    ),
+    "smoothed": (lambda x, w: F.cross_entropy(x, torch.tensor([1, 2, 2]), w, ignore_index=2, label_smoothing=0.3), ((3, 4), (4,))),
+    "soft": (lambda x, t, w: F.cross_entropy(x, t, weight=w, label_smoothing=0.1), ((3, 4), (3, 4), (4,))),
+    "weighted": (lambda x, w: F.cross_entropy(x, torch.tensor([[[1, 0], [2, 2]]]), w, reduction="none"), ((1, 3, 2, 2), (3,))),
+    "windows": (lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True) + F.avg_pool2d(x, 3, 2, 1, True, False), ((1, 1, 6, 5),)),
+    "divisor": (lambda x: F.avg_pool2d(x, 2, 1, 1, divisor_override=3) + F.max_pool2d(x - 5, 2, 1, 1), ((1, 1, 4, 4),)),
+    "apart": (lambda x: x[0, :, torch.tensor([1, 2])].T + x[torch.tensor([0, 1]), :, torch.tensor([1, 2])], ((2, 3, 4),)),
+    "gradient": (lambda x: torch.func.grad(lambda z: (torch.sin(z) * z**2).sum())(x), ((5,),)),
     "strided": (lambda x: torch.as_strided(x, (2, 3), (1, 2), 1), ((3, 4),)),
     "known": (lambda x: x[torch.triu_indices(3, 3)[0], torch.triu_indices(3, 3)[1]] * torch.hann_window(6), ((3, 3),)),
 }  # fmt: skip

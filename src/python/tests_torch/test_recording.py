@@ -115,3 +115,36 @@ def test_nothing_is_left_behind() -> None:
     assert not torch.cuda.is_available()
     assert torch.zeros(2).device.type == "cpu"
     assert "recording" not in kernels.softmax.run.__module__
+
+
+class Shifted:
+    """A tensor of a library of its own: another one from an element on, for whoever asks for its address."""
+
+    def __init__(self, base: Any, offset: int) -> None:
+        self.base, self.offset = base, offset
+        self.dtype = base.dtype
+        self.shape = (base.numel() - offset,)
+
+    def data_ptr(self) -> int:
+        return int(self.base.data_ptr()) + self.offset * int(self.base.element_size())
+
+    def stride(self) -> tuple[int, ...]:
+        return (1,)
+
+
+def test_wrappers_of_tensors_are_the_memory_under_them() -> None:
+    def doubled(x: Any, wrapped: Any) -> Any:
+        y = x.clone()
+        kernels.scale[(1,)](wrapped(y), y.numel() - 2, 2.0, B=32, num_warps=1)
+        return y
+
+    def expected(x: Any) -> Any:
+        return torch.cat([x[:2], x[2:] * 2])
+
+    with volta.record() as calls:
+        calls.returns(doubled(volta.fake(8), lambda y: Shifted(y, 2)))
+    assert volta.check(expected, calls).ok
+    assert volta.check(lambda x: x * 2, calls).verdict == "not-equivalent"
+    with volta.record() as calls:
+        calls.returns(doubled(volta.fake(8), lambda y: triton.reinterpret(y, torch.float32)))
+    assert volta.check(lambda x: torch.cat([x[:6] * 2, x[6:]]), calls).ok

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from . import arg, kernels, sequences, server
+from . import arg, awkward, kernels, sequences, server
 from .answers import Classes, Lifted, Rows, Slack
-from .calls import Args, Call, Json, Size, at_size, each, options_of, result_of
+from .calls import Args, Call, Json, Size, at_size, each, limits, options_of, result_of
 from .errors import InputError, NotProved
 from .kernels import Grid, Kernel
 from .prepared import Prepared
@@ -27,7 +27,7 @@ def check(
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
-    sizes: Sequence[Size] | None = None,
+    sizes: Sequence[Size] | Literal["awkward"] | None = None,
     timeout: float | None = None,
     **options: Any,
 ) -> Result:
@@ -37,7 +37,10 @@ def check(
     both kernels, by position or as a dict that names them; a kernel made by `volta.triton` brings its own. `grid` and `block`
     as in a launch. A side may be a list of launches, one after the other (`volta.sequences`), or what `volta.record` wrote down.
     With `sizes` (a list of dicts) `args` and `grid` may be functions of the sizes' names: one check for each, and the worst
-    result, whose `instances` has all of them.
+    result, whose `instances` has all of them. `sizes="awkward"` takes sizes that no block divides, and as many as it takes until
+    each guard of the kernel went both ways.
+
+    `timeout` is in seconds, after which the answer is `unknown` (`limit`).
 
     Options: `bits=True` compares the bits that a machine writes (kernels only); `rounding=True` (or a number of samples)
     measures errors (`result.rounding`); `assume=["n <= 3*block.x", "i in 0..8", "no-overflow"]` are facts, with the names of the
@@ -48,7 +51,8 @@ def check(
     the program cannot be found or ends.
     """
     if sizes is not None:
-        return each(
+        return _each(
+            (args, grid),
             sizes,
             lambda size: check(
                 reference,
@@ -67,11 +71,20 @@ def check(
         if args is not None or grid is not None or block is not None or dynamic_shared is not None:
             raise InputError("each launch of a sequence has its own arguments: say kernel.launch(x, y, grid=..., block=...)")
         sides = {"reference": reference, "optimized": optimized}
-        request, arrays = sequences.request("check", sides, options_of(options), timeout)
+        request, arrays = sequences.request("check", sides, options_of(options), limits(timeout))
         return result_of(server.ask(request), arrays)
     known = {"args": args, "grid": grid}
     prepared = Prepared(kernels.coerce(reference, **known), Call(args, grid, block, dynamic_shared), options)
-    return prepared.once(optimized, timeout)
+    return prepared.once(optimized, limits(timeout))
+
+
+def _each(functions: Sequence[Any], sizes: Sequence[Size] | str, one: Callable[[Size], Result]) -> Result:
+    """A question at several sizes, or at awkward ones of the names that arguments and grid are functions of."""
+    if not isinstance(sizes, str):
+        return each(sizes, one)
+    if sizes != "awkward":
+        raise InputError(f'`sizes` is a list of dicts, or "awkward", not {sizes!r}')
+    return awkward.check(awkward.names_of(*functions), one)
 
 
 class Question:
@@ -91,9 +104,11 @@ class Question:
             raise InputError("this is asked of a kernel: not of a formula, and not of a function")
         self.kernel = subject
         self.call = Call(args, grid, block, dynamic_shared)
+        self.call.fits(subject, bool(options.get("any")))
         self.launch: Json = {
             "names": self.call.numbered(subject),
-            **options_of(options),
+            **self.call.options(subject, options_of(options)),
+            **self.call.buffers(subject),
             "kernel": self.call.side(subject),
         }
 
@@ -101,11 +116,9 @@ class Question:
         """The kernel and its launch as a request has them."""
         return {"kernel": self.kernel.request(), "launch": self.launch}
 
-    def ask(self, op: str, timeout: float | None, **more: Any) -> Result:
+    def ask(self, op: str, limit: Json, **more: Any) -> Result:
         """The answer."""
-        request: Json = {"op": op, **self.subject(), "formats": ["human"], **more}
-        if timeout is not None:
-            request["timeout"] = timeout
+        request: Json = {"op": op, **self.subject(), "formats": ["human"], **limit, **more}
         return result_of(server.ask(request), self.call.arrays(self.kernel))
 
 
@@ -116,7 +129,7 @@ def race(
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
-    sizes: Sequence[Size] | None = None,
+    sizes: Sequence[Size] | Literal["awkward"] | None = None,
     timeout: float | None = None,
     **options: Any,
 ) -> Result:
@@ -127,7 +140,8 @@ def race(
     (`result.deterministic`).
     """
     if sizes is not None:
-        return each(
+        return _each(
+            (args, grid),
             sizes,
             lambda size: race(
                 kernel,
@@ -142,9 +156,9 @@ def race(
     if callable(args) or callable(grid):
         raise InputError("`args` and `grid` are functions only where `sizes` are given")
     if sequences.is_sequence(kernel):
-        asked, arrays = sequences.request("race", {"kernel": kernel}, options_of(options), timeout)
+        asked, arrays = sequences.request("race", {"kernel": kernel}, options_of(options), limits(timeout))
         return result_of(server.ask(asked), arrays)
-    return Question(kernel, args, grid, block, dynamic_shared, options).ask("race", timeout)
+    return Question(kernel, args, grid, block, dynamic_shared, options).ask("race", limits(timeout))
 
 
 def slack(
@@ -160,7 +174,7 @@ def slack(
     """Which barriers, waits and fences a launch needs: `result.sync` has each with its state, `result.together` those that can
     go at once. Arguments as those of `race`; `result.verdict` is that of the kernel as it is."""
     asked = Question(kernel, args, grid, block, dynamic_shared, options)
-    return Slack.of(asked.ask("slack", timeout))
+    return Slack.of(asked.ask("slack", limits(timeout)))
 
 
 def lift(
@@ -175,7 +189,7 @@ def lift(
 ) -> Lifted:
     """What a kernel computes: `result.formulas` by the names of the outputs, each proved. Arguments as those of `race`."""
     asked = Question(kernel, args, grid, block, dynamic_shared, options)
-    return Lifted.of(asked.ask("lift", timeout))
+    return Lifted.of(asked.ask("lift", limits(timeout)))
 
 
 def rows(
@@ -195,7 +209,10 @@ def rows(
 
     `pattern` is `"y[i,*] of x[i,*], r[i]"`; with `values=True` rows are compared over the reals. With `sizes` the launch of the
     smallest one is what all are compared with; `args` and `grid` may be functions of the sizes' names, and so may `kernel`: a
-    wrapper that is called with them and launches one Triton kernel, whose heuristics are so seen.
+    wrapper that is called with them and launches one Triton kernel, whose heuristics are so seen. Arguments as those of `check`;
+    `result.example` is the row that depends on its batch.
+
+    Raises `InputError` where the pattern names no array or no dimension, or a wrapper launches several kernels.
     """
     options = {**options, "rows": pattern, "values": values}
     every = list(sizes) if sizes is not None else [{}]
@@ -208,7 +225,7 @@ def rows(
     smallest = question(min(every, key=lambda size: sum(size.values())))
 
     def one(size: Size) -> Rows:
-        return Rows.of(question(size).ask("rows", timeout, smallest=smallest.subject()))
+        return Rows.of(question(size).ask("rows", limits(timeout), smallest=smallest.subject()))
 
     return one(every[0]) if sizes is None else each(every, one)
 
@@ -241,6 +258,8 @@ def classes(
     `kernel` is a list of kernels, or a Triton function whose configurations are compared: `configs` are all of its
     autotuner's, or a list of `triton.Config`. Constants of the function that no configuration gives stand in `args`, a dict
     then.
+
+    Raises `InputError` for fewer than two kernels, `CompileError` where a compiler rejects one.
     """
     labels, members = _members(kernel, configs, args, grid, arch)
     call = Call(args, grid if not callable(grid) else None, block, dynamic_shared)
@@ -249,11 +268,10 @@ def classes(
     request: Json = {
         "op": "classes",
         "kernels": listed,
-        "launch": {**options_of(options), "names": call.numbered(first)},
+        "launch": {**call.options(first, options_of(options)), "names": call.numbered(first)},
         "formats": ["human"],
+        **limits(timeout),
     }
-    if timeout is not None:
-        request["timeout"] = timeout
     return Classes.of(result_of(server.ask(request), call.arrays(first)), labels)
 
 
@@ -290,7 +308,7 @@ def run(
     """
     given = [arg.known(a) if isinstance(a, np.ndarray) else a for a in args]
     question = Question(kernel, given, grid, block, dynamic_shared, options)
-    out = tuple(outputs(question.ask("run", timeout)).values())
+    out = tuple(outputs(question.ask("run", limits(timeout))).values())
     return out[0] if len(out) == 1 else out
 
 

@@ -6,6 +6,7 @@
     volta.arg.scratch("f32", (4,))          not compared
     volta.arg.zeros("s32", (1,))            starts at zero
     volta.arg.known(array)                  an array whose contents are given
+    volta.arg.pointers([a, b])              an array of pointers to others
 
 NumPy arrays and tensors give their type, shape and strides, and no contents.
 """
@@ -13,6 +14,8 @@ NumPy arrays and tensors give their type, shape and strides, and no contents.
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +63,8 @@ def type_name(dtype: object) -> str:
         text = dtype.name
     elif isinstance(dtype, type) and issubclass(dtype, np.generic):
         text = np.dtype(dtype).name
+    elif dtype is bool:
+        text = "bool"
     else:
         text = str(dtype).rsplit(".", 1)[-1]
     name = _ALIASES.get(text, text)
@@ -123,12 +128,36 @@ class View:
     offset: int = 0
 
 
+@dataclass(frozen=True)
+class Pointers:
+    """An array of pointers to other arrays, in order."""
+
+    arrays: tuple[Array, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One pointer for each array."""
+        return (len(self.arrays),)
+
+    def targets(self, position: int) -> dict[str, Array]:
+        """The arrays by their names, or by names that the position of the parameter gives."""
+        return {a.name or f"p{position}_{i}": a for i, a in enumerate(self.arrays)}
+
+    def text(self, position: int) -> str:
+        """It as the command line writes it."""
+        names = ",".join(f"${n}" for n in self.targets(position))
+        return f"in:ptr[{len(self.arrays)}]=[{names}]"
+
+
 Scalar = int | float
-Arg = Array | View | Scalar
+Arg = Array | View | Pointers | Scalar
 
 
 def _make(role: str | None, dtype: object, shape: int | tuple[int, ...], contents: str | None = None) -> Array:
-    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    try:
+        sizes = tuple(operator.index(n) for n in (shape if isinstance(shape, (tuple, list)) else (shape,)))
+    except TypeError as e:
+        raise InputError(f"a shape is a whole number or a tuple of them, not {shape!r}") from e
     if any(n < 0 for n in sizes):
         raise InputError(f"a shape has no negative sizes: {sizes}")
     is_bool = str(dtype).rsplit(".", 1)[-1] in ("bool", "<class 'bool'>")
@@ -166,6 +195,15 @@ def known(array: object, role: str = "in") -> Array:
     return Array(type_name(values.dtype), values.shape, role, contents=contents_of(values))
 
 
+def pointers(arrays: Sequence[Any]) -> Pointers:
+    """An array of pointers, to arrays of ours, of NumPy, or tensors. Formulas and reports call the targets by their names
+    (`array.named("w0")`), else `p2_0`, `p2_1` and so on where the parameter is the third."""
+    found = tuple(array(a) for a in arrays)
+    if not found:
+        raise InputError("an array of pointers has one at least")
+    return Pointers(found)
+
+
 def contents_of(array: object) -> str:
     """The elements of an array as the command line writes them."""
     return f"[{','.join(_number(v) for v in np.asarray(array).ravel().tolist())}]"
@@ -179,7 +217,7 @@ def _number(v: object) -> str:
 
 def is_array(value: object) -> bool:
     """Whether a value stands for an array: one of ours, of NumPy, or a tensor."""
-    return isinstance(value, (Array, View, np.ndarray)) or (
+    return isinstance(value, (Array, View, Pointers, np.ndarray)) or (
         hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, np.generic)
     )
 
@@ -196,7 +234,7 @@ def array(value: Any) -> Array:
 
 def coerce(value: object) -> Arg:
     """An argument from whatever stands for one."""
-    if isinstance(value, (Array, View)):
+    if isinstance(value, (Array, View, Pointers)):
         return value
     if isinstance(value, (bool, np.bool_)):
         return int(value)
@@ -206,6 +244,8 @@ def coerce(value: object) -> Arg:
         return float(value)
     if isinstance(value, np.ndarray):
         size = value.dtype.itemsize
+        if any(s < 0 or s % max(size, 1) for s in value.strides):
+            raise InputError(f"an array with strides of {value.strides} bytes is no argument: copy it (numpy.ascontiguousarray)")
         dense = value.flags["C_CONTIGUOUS"]
         strides = None if dense else tuple(s // size for s in value.strides)
         return Array(type_name(value.dtype), value.shape, strides=strides, is_bool=value.dtype.kind == "b")
@@ -233,6 +273,8 @@ def text(value: Arg) -> str:
     """An argument as the command line writes it."""
     if isinstance(value, View):
         raise InputError("a view of an array stands in a list of launches only")
+    if isinstance(value, Pointers):
+        raise InputError("an array of pointers is bound to a parameter of a launch, and to nothing else")
     if isinstance(value, Array):
         return value.text()
     if isinstance(value, float):

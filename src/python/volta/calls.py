@@ -50,10 +50,26 @@ class Call:
         self.args, self.names = positional(args)
         self.grid, self.block, self.dynamic_shared = grid, block, dynamic_shared
 
+    def fits(self, kernel: Kernel, is_any: bool = False) -> None:
+        """Says which arguments a kernel lacks or has too many of; of any launch numbers may be missing."""
+        found = kernel.entries()
+        if len(found) > 1:
+            listed = ", ".join(n for n, _ in found)
+            raise InputError(f"{kernel.name} holds several kernels, {listed}: say which with entry=")
+        if not found or not found[0][1].strip() or kernel.args or not self.args:
+            return  # The program says that there is no such entry, that it has no parameters, or which arguments are missing.
+        parameters, count = self.parameter_names(kernel), len(self.args)
+        listed = f"{len(parameters)} parameters ({', '.join(parameters)})"
+        if count > len(parameters):
+            raise InputError(f"`{found[0][0]}` has {listed}, and args gives {count}")
+        if count < len(parameters) and not is_any:
+            missing = ", ".join(f"`{n}`" for n in parameters[count:])
+            raise InputError(f"`{found[0][0]}` has {listed}, and args gives {count}: there is none for {missing}")
+
     def side(self, kernel: Kernel) -> Json:
         """The keys of one kernel."""
         bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.args))
-        out: Json = {"args": {str(k): arg.text(v) for k, v in bound.items()}}
+        out: Json = {"args": {str(k): v.text(k) if isinstance(v, arg.Pointers) else arg.text(v) for k, v in bound.items()}}
         grid = kernel.grid if kernel.grid is not None else self.grid
         # A compiler that bound the arguments wrote the block into the kernel.
         block = self.block if kernel.block is None and not kernel.args else kernel.block
@@ -72,6 +88,8 @@ class Call:
         """The names of a kernel's parameters for people, as far as they are known."""
         parameters = kernel.parameters()
         named: list[str | None] = list(kernel.names) or list(self.names)
+        # A text without the entry has no names: the program says so.
+        parameters = parameters or [f"arg{i}" for i in range(len(self.args))]
         named += [None] * (len(parameters) - len(named))
         return [n or p for n, p in zip(named, parameters)]
 
@@ -83,7 +101,42 @@ class Call:
         """The arrays of a kernel by the names of its parameters."""
         names = self.parameter_names(kernel)
         bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.args))
-        return {names[k]: v for k, v in bound.items() if isinstance(v, arg.Array) and k < len(names)}
+        own = {names[k]: v for k, v in bound.items() if isinstance(v, arg.Array) and k < len(names)}
+        return own | targets(bound)
+
+    def options(self, kernel: Kernel, options: Json) -> Json:
+        """Keywords of a call, with what the types of its arrays say of their elements."""
+        return with_facts(options, self.arrays(kernel))
+
+    def bound(self, kernel: Kernel) -> list[tuple[str, arg.Arg]]:
+        """The arguments of a kernel in order, with the names of its parameters."""
+        names = self.parameter_names(kernel)
+        return [(names[k], v) for k, v in sorted((dict(kernel.args) or dict(enumerate(self.args))).items())]
+
+    def buffers(self, *kernels_: Kernel) -> Json:
+        """The targets of arrays of pointers as a request declares them, if there are any."""
+        found = {n: a for k in kernels_ for n, a in targets(dict(k.args) or dict(enumerate(self.args))).items()}
+        return {"buffers": {n: a.text() for n, a in found.items()}} if found else {}
+
+
+def with_facts(options: Json, arrays: Mapping[str, arg.Array]) -> Json:
+    """Keywords with the fact that truth values are 0 or 1, for arrays by name that hold some before the launch."""
+    facts = [f"{n} in 0..2" for n, a in arrays.items() if a.is_bool and a.role in (None, "in", "inout") and a.contents is None]
+    return {**options, "assume": [*(options.get("assume") or []), *facts]} if facts else options
+
+
+def targets(bound: Mapping[int, arg.Arg]) -> dict[str, arg.Array]:
+    """What arrays of pointers among arguments point to, by name."""
+    return {n: a for k, v in bound.items() if isinstance(v, arg.Pointers) for n, a in v.targets(k).items()}
+
+
+def limits(timeout: float | None) -> Json:
+    """The limits of a request."""
+    if timeout is None:
+        return {}
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
+        raise InputError(f"a timeout is a number of seconds, not {timeout!r}")
+    return {"timeout": timeout}
 
 
 def pairs(reference: Kernel, optimized: Kernel) -> dict[str, str]:
@@ -109,9 +162,10 @@ def resolve(reference: Reference, optimized: Kernel, call: Call) -> Kernel | For
         return reference
     from .trace import function_of_call
 
-    bound = dict(optimized.args) or dict(enumerate(call.args))
-    names = call.parameter_names(optimized)
-    return function_of_call(reference.function, [(names[k], v) for k, v in sorted(bound.items())])
+    listed: list[tuple[str, arg.Arg]] = []
+    for position, (name, v) in enumerate(call.bound(optimized)):
+        listed += v.targets(position).items() if isinstance(v, arg.Pointers) else [(name, v)]
+    return function_of_call(reference.function, listed)
 
 
 def result_of(answer: Json, arrays: Mapping[str, arg.Array]) -> Result:
@@ -131,6 +185,10 @@ def at_size(value: Any, size: Size) -> Any:
         return value
     code = getattr(value, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else tuple(size)
+    needed = names[: len(names) - len(getattr(value, "__defaults__", None) or ())]
+    missing = [n for n in needed if n not in size]
+    if missing:
+        raise InputError(f"`{missing[0]}` is no name of a size: there are {', '.join(size) or 'none'}")
     return value(**{k: v for k, v in size.items() if k in names})
 
 

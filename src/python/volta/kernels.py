@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -44,12 +45,17 @@ class Kernel:
         """It as a request has it."""
         return {"text": self.ptx, "name": self.name}
 
-    def parameters(self) -> list[str]:
-        """The names that PTX gives the parameters of the entry."""
-        entries = _ENTRY.findall(re.sub(r"//[^\n]*", "", self.ptx))
+    def entries(self) -> list[tuple[str, str]]:
+        """The entries that it may mean, each with the text of its parameters."""
+        entries = [(str(n), str(p)) for n, p in _ENTRY.findall(re.sub(r"//[^\n]*", "", self.ptx))]
         if self.entry is not None:
             named = [e for e in entries if e[0] == self.entry]
             entries = named or [e for e in entries if self.entry in e[0]]
+        return entries
+
+    def parameters(self) -> list[str]:
+        """The names that PTX gives the parameters of the entry."""
+        entries = self.entries()
         return _PARAM.findall(entries[0][1].strip()) if entries else []
 
     def launch(
@@ -94,7 +100,10 @@ Reference = Kernel | Formula | Function
 
 
 def ptx(source: str | Path, entry: str | None = None, name: str | None = None) -> Kernel:
-    """A kernel from PTX: a path, or the text itself. `entry` is needed where it holds several."""
+    """A kernel from PTX: a path, or the text itself. `entry` is needed where it holds several.
+
+    Raises `InputError` where the file cannot be read; that a text does not parse is said where a question is asked.
+    """
     if isinstance(source, Path) or ("\n" not in source and ".entry" not in source):
         path = Path(source)
         return Kernel(text_of(path), name or str(path), entry)
@@ -157,7 +166,10 @@ def is_jit(value: object) -> bool:
 
 def grid_of(grid: Grid) -> list[int]:
     """A grid or block as a list."""
-    out = [grid] if isinstance(grid, int) else [int(n) for n in grid]
+    try:
+        out = [operator.index(n) for n in (grid if isinstance(grid, Iterable) else (grid,))]
+    except TypeError:
+        out = []
     if not 1 <= len(out) <= 3 or any(n < 1 for n in out):
         raise InputError(f"a grid or block is one to three positive numbers, not {grid!r}")
     return out

@@ -87,5 +87,7 @@ def _compile(compiler: str, text: str, name: str, flags: Sequence[str], timeout:
         messages = (done.stdout + done.stderr).replace(str(file), name)
         if done.returncode != 0 or not out.exists():
             raise CompileError(f"{name}: nvcc says\n{messages.strip()}")
+        if ".entry" not in out.read_text():
+            raise CompileError(f"{name}: there is no kernel (a __global__ function that is instantiated) in it")
         # Line information names the file as the user does, not where it was compiled.
         return out.read_text().replace(str(file), name)

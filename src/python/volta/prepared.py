@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 import queue
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from . import arg, kernels, server
-from .calls import Args, Call, Json, options_of, pairs, resolve, result_of
+from . import apart, arg, kernels, server
+from .calls import Args, Call, Json, limits, options_of, pairs, resolve, result_of
 from .errors import CompileError, InputError
-from .kernels import Grid, Kernel, Reference
+from .kernels import Formula, Grid, Kernel, Reference
 from .results import Replay, Result, failed
+
+#: Seconds that a proof has at least, whatever its compiler took.
+_LEAST = 0.1
 
 
 class Prepared:
@@ -24,13 +28,21 @@ class Prepared:
         self.call = call
         self.options = options_of(options)
         self._handle: tuple[server.Server, str] | None = None
+        #: A function of arrays is one formula for all candidates that name their arguments alike.
+        self._formulas: dict[tuple[tuple[str, arg.Arg], ...], Kernel | Formula] = {}
 
     def kernel_of(self, candidate: object, timeout: float | None = None) -> Kernel:
-        """A candidate as a kernel, compiled if need be, within `timeout` seconds where a compiler can be ended."""
+        """A candidate as a kernel, compiled if need be, within `timeout` seconds."""
         launch: dict[str, Any] = {"args": self.call.args or None, "grid": self.call.grid}
-        if timeout is not None:
-            launch["compile_timeout"] = timeout
-        found = kernels.coerce(candidate, **launch)
+        if timeout is None:
+            found = kernels.coerce(candidate, **launch)
+        elif kernels.is_jit(candidate):
+            # Triton compiles inside of this process: a child of it can be ended.
+            from .triton_kernels import LOCK
+
+            found = apart.call(lambda: kernels.coerce(candidate, **launch), timeout, "Triton", LOCK)
+        else:
+            found = kernels.coerce(candidate, compile_timeout=timeout, **launch)
         if not isinstance(found, Kernel):
             raise InputError("the optimized side is a kernel")
         return found
@@ -41,37 +53,49 @@ class Prepared:
             return None
         running = server.get()
         if self._handle is None or self._handle[0] is not running:
-            launch = {**self.options, "reference": self.call.side(self.reference)}
+            self.call.fits(self.reference)
+            options = self.call.options(self.reference, self.options)
+            launch = {**options, **self.call.buffers(self.reference), "reference": self.call.side(self.reference)}
             request = {"op": "prepare", "reference": self.reference.request(), "launch": launch}
             _, future = running.submit(request)
             self._handle = (running, str(server.checked(future.result())["handle"]))
         return self._handle[1]
 
-    def request(self, optimized: Kernel, timeout: float | None, handle: str | None = None) -> tuple[Json, dict[str, arg.Array]]:
+    def request(self, optimized: Kernel, limit: Json, handle: str | None = None) -> tuple[Json, dict[str, arg.Array]]:
         """The request that checks a candidate, and the arrays that its report names."""
-        reference = resolve(self.reference, optimized, self.call)
-        launch: Json = {"optimized": self.call.side(optimized)}
+        self.call.fits(optimized)
+        reference = self._resolved(optimized)
+        sides = [k for k in (reference, optimized) if isinstance(k, Kernel)]
+        if isinstance(reference, Kernel):
+            self.call.fits(reference)
+        launch: Json = {"optimized": self.call.side(optimized), **self.call.buffers(*sides)}
         named = optimized
         if isinstance(reference, Kernel):
             named = reference
             launch["map"] = pairs(reference, optimized)
         launch["names"] = self.call.numbered(named)
-        out: Json = {"op": "check", "optimized": optimized.request(), "launch": launch, "formats": ["human"]}
+        out: Json = {"op": "check", "optimized": optimized.request(), "launch": launch, "formats": ["human"], **limit}
         if handle is not None:
             out["handle"] = handle
         else:
             out["reference"] = reference.request()
-            launch.update(self.options)
+            launch.update(self.call.options(named, self.options))
             if isinstance(reference, Kernel):
                 launch["reference"] = self.call.side(reference)
-        if timeout is not None:
-            out["timeout"] = timeout
         return out, self.call.arrays(named)
 
-    def once(self, candidate: object, timeout: float | None) -> Result:
+    def _resolved(self, optimized: Kernel) -> Kernel | Formula:
+        if isinstance(self.reference, Kernel):
+            return self.reference
+        key = tuple(self.call.bound(optimized))
+        if key not in self._formulas:
+            self._formulas[key] = resolve(self.reference, optimized, self.call)
+        return self._formulas[key]
+
+    def once(self, candidate: object, limit: Json) -> Result:
         """One candidate, for a reference that is asked about once."""
         kernel = self.kernel_of(candidate)
-        request, arrays = self.request(kernel, timeout)
+        request, arrays = self.request(kernel, limit)
         return self._judged(request, arrays, kernel)
 
     def _judged(self, request: Json, arrays: Mapping[str, arg.Array], kernel: Kernel) -> Result:
@@ -91,17 +115,24 @@ class Prepared:
             bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.call.args))
             names = self.call.parameter_names(kernel)
             values = {i: known.get(names[i], v) if isinstance(v, arg.Array) else v for i, v in bound.items()}
+            for i, v in bound.items():
+                if isinstance(v, arg.Pointers):
+                    values[i] = arg.Pointers(tuple(known.get(n, a).named(n) for n, a in v.targets(i).items()))
             block = kernel.block if kernel.args else kernel.block or self.call.block
             launched = replace(kernel, args=values, block=block, names=tuple(names))
-            return outputs(Question(launched, None, self.call.grid, self.call.block, self.call.dynamic_shared, {}).ask("run", None))
+            return outputs(Question(launched, None, self.call.grid, self.call.block, self.call.dynamic_shared, {}).ask("run", {}))
 
         reference = side(self.reference) if isinstance(self.reference, Kernel) else None
         return Replay(reference, side(optimized))
 
     def check(self, candidate: object, *, timeout: float | None = None) -> Result:
-        """One candidate against the reference, as `volta.check`."""
+        """One candidate against the reference, as `volta.check`. Its compiler runs in a process of its own, and `timeout` is for
+        both."""
+        begun = time.monotonic()
         kernel = self.kernel_of(candidate, timeout)
-        request, arrays = self.request(kernel, timeout, self.handle())
+        left = None if timeout is None else max(timeout - (time.monotonic() - begun), _LEAST)
+        limit = limits(left)
+        request, arrays = self.request(kernel, limit, self.handle())
         try:
             return self._judged(request, arrays, kernel)
         except InputError as e:
@@ -109,7 +140,7 @@ class Prepared:
                 raise
         # Other references were prepared in the meantime, and this one was dropped.
         self._handle = None
-        request, arrays = self.request(kernel, timeout, self.handle())
+        request, arrays = self.request(kernel, limit, self.handle())
         return self._judged(request, arrays, kernel)
 
     def judge(self, candidate: object, *, timeout: float | None = None) -> Result:
@@ -121,7 +152,7 @@ class Prepared:
         except InputError as e:
             kind = str(e.details.get("kind", ""))
             launch = kind in ("binding", "launch", "entry", "fact") or (not kind and not e.details.get("sites"))
-            return failed("launch" if launch else "syntax", str(e), kind or "syntax")
+            return failed("launch" if launch else "syntax", str(e), kind or ("launch" if launch else "syntax"))
 
     def check_many(
         self,
@@ -132,7 +163,8 @@ class Prepared:
     ) -> Iterator[tuple[Any, Result]]:
         """Each candidate with its result, as they are ready: at most `jobs` of them side by side.
 
-        One that does not compile or parse, or cannot be launched as the reference is, is a result as well.
+        `timeout` is in seconds, with those of the compiler. A candidate that does not compile or parse, or cannot be launched as
+        the reference is, is a result as well.
         """
         self.handle()
         done: queue.SimpleQueue[tuple[Any, Future[Result]]] = queue.SimpleQueue()
@@ -174,7 +206,11 @@ def prepare(
     dynamic_shared: int | None = None,
     **options: Any,
 ) -> Prepared:
-    """A reference that is read once, for many candidates: `prepare(...).check_many(candidates, timeout=10)`."""
+    """A reference that is read once, for many candidates: `prepare(...).check_many(candidates, timeout=10)`.
+
+    Arguments as those of `check`, for all candidates alike. Raises `InputError` or `CompileError` where the reference itself is
+    wrong; what is wrong with a candidate is a result.
+    """
     out = Prepared(kernels.coerce(reference, args=args, grid=grid), Call(args, grid, block, dynamic_shared), options)
     out.handle()
     return out

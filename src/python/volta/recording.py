@@ -170,6 +170,10 @@ class Recording:
     def _find(self, value: Any) -> tuple[Memory, int]:
         """The memory of an array or a tensor, and where it begins in that, in bytes."""
         key: Any
+        under = _wrapped(value)
+        if under is not None:
+            memory, offset = self._find(under)
+            return memory, offset + int(value.data_ptr()) - int(under.data_ptr())
         owner = value
         if isinstance(value, Fake):
             key, array, offset = id(value.array), value.array, 0
@@ -210,6 +214,14 @@ class Recording:
             computed_by = computed_by or "fill_"
         memory.is_made = memory.is_made or memory.owner is value
         memory.contents, memory.computed_by = contents, computed_by
+
+
+def _wrapped(value: Any) -> Any:
+    """The tensor under a value that Triton takes for one, by its address and its type, and that is none: a wrapper of a library."""
+    if hasattr(value, "storage_offset") or not hasattr(value, "data_ptr") or isinstance(value, triton_kernels.Tensor):
+        return None
+    found = [getattr(value, n, None) for n in ("base", "_base")]
+    return next((t for t in found if hasattr(t, "data_ptr")), None)
 
 
 def _whole(tensor: Any) -> arg.Array:

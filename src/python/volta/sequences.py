@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import arg, kernels
+from .calls import with_facts
 from .errors import InputError
 from .kernels import Formula, Function, Kernel
 from .recording import Recording
@@ -27,6 +28,8 @@ class Buffers:
     def __init__(self) -> None:
         self.arrays: dict[str, arg.Array] = {}
         self._names: dict[int, str] = {}
+        #: Arrays of pointers, by what they hold.
+        self._tables: dict[str, str] = {}
 
     def name(self, array: arg.Array) -> str:
         """The name of an array: its own, or one that is made."""
@@ -43,6 +46,9 @@ class Buffers:
         """What a parameter or a field is bound to."""
         if isinstance(value, str):
             return value
+        if isinstance(value, arg.Pointers):
+            text = f"in:ptr[{len(value.arrays)}]=[{','.join(f'${self.name(a)}' for a in value.arrays)}]"
+            return f"${self._tables.setdefault(text, f'pointers{len(self._tables)}')}"
         if isinstance(value, arg.View):
             return f"${self.name(value.array)}" + (f"+{value.offset}" if value.offset else "")
         return f"${self.name(value)}" if isinstance(value, arg.Array) else arg.text(value)
@@ -66,7 +72,8 @@ class Buffers:
 
     def declared(self) -> dict[str, str]:
         """The buffers as a request has them."""
-        return {name: array.text() for name, array in self.arrays.items()}
+        tables = {name: text for text, name in self._tables.items()}
+        return {name: array.text() for name, array in self.arrays.items()} | tables
 
 
 def is_sequence(value: object) -> bool:
@@ -108,16 +115,14 @@ def _function(value: object, buffers: Buffers, beside: Recording | None) -> Json
     return function_of_call(function.function, [(n, a) for n, a in buffers.arrays.items() if a.role != "scratch"]).request()
 
 
-def request(op: str, sides: Mapping[str, object], options: Json, timeout: float | None) -> tuple[Json, dict[str, arg.Array]]:
+def request(op: str, sides: Mapping[str, object], options: Json, limits: Json) -> tuple[Json, dict[str, arg.Array]]:
     """A request about sides of which one is a sequence, and the arrays that its report names."""
     buffers = Buffers()
-    out: Json = {"op": op, "formats": ["human"]}
+    out: Json = {"op": op, "formats": ["human"], **limits}
     recording = next((v for v in sides.values() if isinstance(v, Recording)), None)
     found = {key: buffers.side(_side(value)) for key, value in sides.items() if not _is_function(value)}
     # The arrays of a function are those of the launches that it is compared with.
     out |= {key: found[key] if key in found else _function(value, buffers, recording) for key, value in sides.items()}
     given = dict(options.get("buffers") or {})
-    out["launch"] = {**options, "buffers": {**given, **buffers.declared()}}
-    if timeout is not None:
-        out["timeout"] = timeout
+    out["launch"] = {**with_facts(options, buffers.arrays), "buffers": {**given, **buffers.declared()}}
     return out, buffers.arrays

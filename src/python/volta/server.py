@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -162,7 +163,26 @@ def checked(answer: Json) -> Json:
     details = answer.get("error", {})
     message = str(details.get("message", "the request was refused"))
     sites = [f"\n  {s['file']}:{s['line']}: {s['text']}" for s in details.get("sites", [])]
-    raise InputError(message + "".join(sites), details)
+    raise InputError(message + _in_python(message) + "".join(sites), details)
+
+
+#: What flags of the command line are called here.
+_KEYWORDS = {
+    **dict.fromkeys(("threads", "block", "ref-block", "opt-block"), "block="),
+    **dict.fromkeys(("grid", "ref-grid", "opt-grid"), "grid="),
+    **dict.fromkeys(("entry", "ref-entry", "opt-entry"), "entry="),
+    **dict.fromkeys(("arg", "ref-arg", "opt-arg", "name"), "args="),
+    "buffer": "volta.arg.pointers([...])",
+    "assume": "assume=[...]",
+    "timeout": "timeout=",
+    "dynamic-shared": "dynamic_shared=",
+}
+
+
+def _in_python(message: str) -> str:
+    """The keywords for the flags that a message names."""
+    found = dict.fromkeys(_KEYWORDS[f] for f in re.findall(r"--([a-z][a-z-]*)", message) if f in _KEYWORDS)
+    return f" (in Python: {', '.join(found)})" if found else ""
 
 
 def _after_fork() -> None:

@@ -32,7 +32,8 @@ _DTYPES = {
     **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
 }
 
-_lock = threading.RLock()
+#: Held by the thread that compiles.
+LOCK = threading.RLock()
 
 
 class Tensor:
@@ -136,7 +137,7 @@ def without_gpu(arch: int) -> Iterator[None]:
     """Inside, Triton compiles for an architecture and finds no device."""
     from triton.runtime.driver import driver
 
-    with _lock:
+    with LOCK:
         before = driver._active
         driver.set_active(_driver(arch))
         try:
@@ -186,9 +187,13 @@ def triton(
         raise InputError(f"{function.__name__} takes {len(names)} arguments, not {len(args)}")
     bound = dict(zip(names, args)) | constexprs
     options: dict[str, Any] = {k: v for k, v in [("num_warps", num_warps), ("num_stages", num_stages)] if v is not None}
+    if not any(hasattr(w, "configs") for w in wrappers):
+        if isinstance(config, int) and config != 0:
+            raise InputError(f"{function.__name__} has no configurations: config={config} chooses among those of triton.autotune")
+        bound |= {} if isinstance(config, int) else config.all_kwargs()
     for wrapper in wrappers:
         if hasattr(wrapper, "configs"):
-            chosen = wrapper.configs[config] if isinstance(config, int) else config
+            chosen = _chosen(function, wrapper.configs, config)
             bound |= chosen.all_kwargs()
         elif hasattr(wrapper, "values") and isinstance(wrapper.values, Mapping):
             for name, value in wrapper.values.items():
@@ -196,9 +201,21 @@ def triton(
     options |= {k: bound.pop(k) for k in list(bound) if k not in names}
     arrays = {k: arg.coerce(v) if arg.is_array(v) else v for k, v in bound.items()}
     stand_ins = {k: _stand_in(v) for k, v in arrays.items()}
-    extents = grid(dict(stand_ins)) if callable(grid) else grid
+    try:
+        extents = grid(dict(stand_ins)) if callable(grid) else grid
+    except KeyError as e:
+        raise InputError(f"the grid of {function.__name__} asks for {e}; there are {', '.join(stand_ins)}") from e
     compiled = _compile(function, stand_ins, options, arch)
     return _kernel(function, compiled, arrays, extents, arch)
+
+
+def _chosen(function: Any, configs: Sequence[Any], config: Any) -> Any:
+    """A configuration by its number, or itself."""
+    if not isinstance(config, int):
+        return config
+    if not 0 <= config < len(configs):
+        raise InputError(f"{function.__name__} has {len(configs)} configurations: there is no config={config}")
+    return configs[config]
 
 
 def _stand_in(value: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from . import api
+from . import api, awkward
 from .calls import Args
 from .errors import InputError
 from .kernels import Kernel
@@ -21,12 +21,15 @@ K = TypeVar("K")
 class Case:
     """One size and one configuration of a kernel."""
 
-    size: Mapping[str, int]
+    #: `None` stands for sizes that make every guard go both ways.
+    size: Mapping[str, int] | None
     config: int
 
     @property
     def id(self) -> str:
         """A name for it."""
+        if self.size is None:
+            return f"awkward-config{self.config}" if self.config else "awkward"
         size = "-".join(f"{k}={v}" for k, v in self.size.items())
         return "-".join(p for p in (size, f"config{self.config}" if self.config else "") if p) or "launch"
 
@@ -40,7 +43,7 @@ class Verification:
     args: Callable[..., Args]
     grid: Any
     block: Any
-    sizes: Sequence[Mapping[str, int]]
+    sizes: Sequence[Mapping[str, int]] | Literal["awkward"]
     configs: Literal["all", "first"]
     timeout: float | None
     allow_unknown: bool
@@ -52,7 +55,7 @@ class Verification:
     def cases(self) -> Iterator[Case]:
         """Every size with every configuration."""
         count = len(configurations(self.kernel)) if self.is_triton else 1
-        for size in self.sizes:
+        for size in [None] if self.sizes == "awkward" else self.sizes:
             for config in range(count if self.configs == "all" else 1):
                 yield Case(size, config)
 
@@ -65,6 +68,8 @@ class Verification:
 
     def check(self, case: Case, timeout: float | None = None) -> Result:
         """Checks one case."""
+        if case.size is None:
+            return awkward.check(awkward.names_of(self.args, self.grid), lambda size: self.check(Case(size, case.config), timeout))
         args = self.args(**case.size)
         options = self.options
         limit = timeout if timeout is not None else self.timeout
@@ -80,7 +85,7 @@ class Verification:
         if not callable(self.grid):
             return self.grid
         names = self.grid.__code__.co_varnames[: self.grid.__code__.co_argcount] if hasattr(self.grid, "__code__") else ()
-        size = {k: v for k, v in case.size.items() if k in names}
+        size = {k: v for k, v in (case.size or {}).items() if k in names}
         return (lambda meta: self.grid(**size, meta=meta)) if "meta" in names else self.grid(**size)
 
 
@@ -94,7 +99,7 @@ def verify(
     args: Callable[..., Args],
     grid: Any = (1,),
     block: Any = None,
-    sizes: Sequence[Mapping[str, int]] = ({},),
+    sizes: Sequence[Mapping[str, int]] | Literal["awkward"] = ({},),
     configs: Literal["all", "first"] = "all",
     constexprs: Callable[..., Mapping[str, Any]] | Mapping[str, Any] | None = None,
     timeout: float | None = None,
@@ -105,7 +110,8 @@ def verify(
     """Says what a kernel must compute; the kernel is returned unchanged.
 
     `args` and `grid` are functions of the names in `sizes`; `grid` may take `meta` as well, the bound arguments. pytest runs one
-    test for each size and autotune configuration.
+    test for each size and autotune configuration. `sizes="awkward"` is one test, at sizes that no block divides, and at as many
+    as it takes until each guard of the kernel went both ways.
     """
     if not sizes:
         raise InputError("`sizes` is empty: nothing would be checked")

@@ -130,6 +130,9 @@ def judge(
     `sizes` are `"shrunk"`, or texts of the task at the sizes to prove. `timeout` bounds each recording and each proof, in seconds.
     `any_launch` asks `race --any` too, for each kernel, which changes no verdict. Where the kernel cannot confine foreign code the
     verdict is `unknown`, unless `allow_unconfined` says to run it all the same.
+
+    Raises `InputError` where a file cannot be read, `Error` where the process that records cannot be started (torch is not
+    installed); what is wrong with the candidate is a judgement.
     """
     run = _Run(_text(task), _text(candidate), timeout, allow_unconfined, any_launch=any_launch)
     try:

@@ -371,7 +371,7 @@ def _empty(c: Trace, first: Any, *args: Any, **_: Any) -> Symbolic:
     """Elements that have no value: one that is read makes the function undefined there."""
     shape = args[0] if isinstance(first, Symbolic) and args and isinstance(args[0], (list, tuple)) else first
     sizes = shape.shape if isinstance(shape, Symbolic) else tuple(shape)
-    return Symbolic(c, sizes, lambda _: "(0.0 / 0.0)", "float", 1)
+    return Symbolic(c, sizes, lambda _: "(0.0 / 0.0)", "rounded", 1)
 
 
 def _mse(difference: Callable[[Symbolic], Symbolic]) -> Operation:
@@ -512,8 +512,9 @@ OPERATIONS: dict[str, Operation] = {
     "_log_softmax": lambda c, x, axis, *_: networks.log_softmax(x, axis),
     "native_layer_norm": _layer_norm,
     "native_group_norm": _group_norm,
-    "native_batch_norm": lambda c, *args: _batch_norm(c, *args)[:3],
-    "_native_batch_norm_legit": lambda c, *args: _batch_norm(c, *args)[:3] if len(args) == 8 else _batch_norm_no_stats(c, *args),
+    # These write the running statistics as well: who follows a graph takes them from what comes after the three results.
+    "native_batch_norm": _batch_norm,
+    "_native_batch_norm_legit": lambda c, *args: (_batch_norm if len(args) == 8 else _batch_norm_no_stats)(c, *args),
     "_native_batch_norm_legit_functional": _batch_norm,
     "_native_batch_norm_legit_no_training": _batch_norm_no_training,
     "native_dropout": _dropout,

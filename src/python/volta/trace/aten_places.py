@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InputError
 from . import operations
-from .elementwise import apply, broadcast, cast, number, operand, where
+from .elementwise import apply, broadcast, cast, hull, number, operand, where
 from .symbolic import CONSTANTS, REPEATED, Index, Missing, Symbolic, Trace, bare
 
 Operation = Callable[..., Any]
@@ -81,7 +81,7 @@ def _chosen(x: Symbolic, places: np.ndarray[Any, Any], values: Symbolic) -> Symb
         return f"({out})"
 
     kind = "float" if "float" in (base.kind, new.kind) else base.kind
-    out = Symbolic(x.trace, x.shape, element, kind, base.weight + len(rows))
+    out = Symbolic(x.trace, x.shape, element, kind, base.weight + len(rows), hull([base.bounds, new.bounds]))
     return cast(out, "bool") if x.kind == "bool" else out
 
 

@@ -1,7 +1,8 @@
 """Bits of integers as arithmetic: shifts to the right and masks of adjacent bits, by numbers that are known.
 
-The integers of a formula have no width, so nothing is covered whose result depends on one: a shift to the left, which
-drops bits, and a mask that takes the sign along with other bits. A cast to 8 or 16 bits keeps the lowest ones.
+The integers of a formula have no width. What a type of up to 32 bits keeps of them is the remainder by a power of two,
+written wherever the bounds of an integer do not show that it is all of it. Masks that take the sign along with other bits
+are not covered.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from .elementwise import apply, number
-from .symbolic import Symbolic
+from .symbolic import Symbolic, bounds_of
 
 
 def shifted_right(x: Symbolic, by: Symbolic) -> Symbolic:
@@ -37,6 +38,23 @@ def masked(x: Symbolic, y: Symbolic) -> Symbolic:
         return apply("multiply", source, one(0))
     whole = apply("integer_remainder", source, one(low * width))
     return whole if low == 1 else apply("subtract", whole, apply("integer_remainder", whole, one(low)))
+
+
+def held(x: Symbolic, type_name: str) -> Symbolic:
+    """What an integer type (`s8`, `u32` and so on) holds of an integer: its lowest bits, which are the integer itself where
+    its bounds say so. A type of 64 bits is taken to hold any: the grammar has no power of two beyond 63 bits."""
+    low, high = bounds_of(type_name)
+    if x.bounds is not None and low <= x.bounds[0] and x.bounds[1] <= high:
+        return x
+    if type_name == "u64" and (x.bounds is None or x.bounds[0] < low):
+        raise InputError("what may be negative as an unsigned integer of 64 bits is not covered")
+    bits = int(type_name[1:])
+    return within(narrowed(x, bits, type_name[0] == "s") if bits < 64 else x, type_name)
+
+
+def within(x: Symbolic, type_name: str) -> Symbolic:
+    """An integer that a type is known to hold."""
+    return Symbolic(x.trace, x.shape, x.at, x.kind, x.weight, bounds_of(type_name))
 
 
 def narrowed(x: Symbolic, bits: int, signed: bool) -> Symbolic:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from ..errors import InputError
-from .symbolic import LONG, REPEATED, WHOLE, Index, Kind, Symbolic, Trace, bare
+from .symbolic import LONG, REPEATED, WHOLE, Bounds, Index, Kind, Symbolic, Trace, bare
 
 #: What kind of value an operation gives: that of its operands, or always one.
 Gives = Literal["same", "float", "int", "rounded", "bool"]
@@ -122,7 +124,7 @@ def number(x: Symbolic) -> Symbolic:
     """A value in arithmetic, where true is 1."""
     if x.kind != "bool":
         return x
-    return Symbolic(x.trace, x.shape, lambda at: f"(if {bare(x.at(at))} then 1 else 0)", "int", x.weight + 1)
+    return Symbolic(x.trace, x.shape, lambda at: f"(if {bare(x.at(at))} then 1 else 0)", "int", x.weight + 1, (0, 1))
 
 
 def truth(x: Symbolic) -> Symbolic:
@@ -172,16 +174,68 @@ def apply(name: str, *operands: Symbolic) -> Symbolic:
         operands = tuple(number(x).short(WHOLE) for x in operands)
         if any(x.kind != "int" for x in operands):
             return as_integer(apply(INTEGERS[name], *operands))
+        x, by = operands
+        if name != "integer_truncated" and by.known is not None and by.known.size and (by.known < 0).all():
+            # The grammar divides by positive numbers: x // -n is -x // n, and x % -n is -(-x % n).
+            out = apply(name, apply("negative", x), by.trace.constant(-by.known))
+            return out if name == "integer_quotient" else apply("negative", out)
     primitive = PRIMITIVES[name]
     values = tuple(number(x) for x in operands)
     kind = common(values) if primitive.gives == "same" else primitive.gives
     most = WHOLE if kind == "int" else REPEATED if primitive.repeats else LONG
-    return combine(primitive.pattern.format, values, kind, most)
+    out = combine(primitive.pattern.format, values, kind, most)
+    if kind in ("int", "rounded"):
+        out.bounds = _bounds(name, [x.bounds for x in values])
+    return out
+
+
+#: Operations on integers whose extremes are at extremes of the operands.
+_AT_CORNERS: dict[str, Callable[..., int]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "maximum": max,
+    "minimum": min,
+    "negative": operator.neg,
+    "positive": operator.pos,
+    **dict.fromkeys(("floor", "ceil", "trunc", "rint"), operator.pos),
+    "relu": lambda a: max(a, 0),
+    "sign": lambda a: (a > 0) - (a < 0),
+}
+
+
+def _bounds(name: str, operands: Sequence[Bounds | None]) -> Bounds | None:
+    """What is known of the result of an operation on integers; every answer but `None` holds for all operands."""
+    known = [b for b in operands if b is not None]
+    if len(known) != len(operands):
+        return None
+    if name in _AT_CORNERS:
+        return hull([(v, v) for v in (_AT_CORNERS[name](*corner) for corner in itertools.product(*known))])
+    largest = [max(abs(low), abs(high)) for low, high in known]
+    if name == "absolute":
+        return 0, largest[0]
+    if name == "square":
+        return 0, largest[0] ** 2
+    # A divisor is none of 0, so no quotient is larger than what is divided.
+    if name in ("integer_quotient", "floor_divide", "integer_truncated", "truncated"):
+        return -largest[0], largest[0]
+    if name in ("integer_remainder", "remainder", "fmod"):
+        low = 0 if known[1][0] > 0 and name != "fmod" else 1 - largest[1]
+        return min(low, 0), max(largest[1] - 1, 0)
+    return None
+
+
+def hull(bounds: Sequence[Bounds | None]) -> Bounds | None:
+    """The least bounds that hold wherever one of several does."""
+    known = [b for b in bounds if b is not None]
+    if not known or len(known) != len(bounds):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
 
 
 def as_integer(x: Symbolic) -> Symbolic:
     """A value that is known to be an integer."""
-    return Symbolic(x.trace, x.shape, x.at, "rounded", x.weight)
+    return Symbolic(x.trace, x.shape, x.at, "rounded", x.weight, x.bounds)
 
 
 def power(x: Symbolic, exponent: Any) -> Symbolic:
@@ -201,7 +255,11 @@ def power(x: Symbolic, exponent: Any) -> Symbolic:
         whole = whole if whole >= 0 else whole + 1
         return root if whole == 0 else apply("multiply", power(x, whole), root)
     kind: Kind = "float" if whole < 0 else x.kind
-    return combine(lambda a: f"({a}^{whole})", (x,), kind)
+    out = combine(lambda a: f"({a}^{whole})", (x,), kind)
+    if kind in ("int", "rounded") and x.bounds is not None:
+        largest = max(abs(n) for n in x.bounds) ** whole
+        out.bounds = (-largest if whole % 2 and x.bounds[0] < 0 else 0, max(largest, 1))
+    return out
 
 
 def where(condition: Symbolic, x: Symbolic, y: Symbolic) -> Symbolic:
@@ -210,6 +268,7 @@ def where(condition: Symbolic, x: Symbolic, y: Symbolic) -> Symbolic:
     both = x.kind == y.kind == "bool"
     kind = common(values)
     out = combine(lambda c, a, b: f"(if {bare(c)} then {bare(a)} else {bare(b)})", (truth(condition), *values), kind)
+    out.bounds = hull([v.bounds for v in values]) if kind in ("int", "rounded") else None
     return truth(out) if both else out
 
 
@@ -222,4 +281,4 @@ def cast(x: Symbolic, kind: Kind) -> Symbolic:
     x = number(x)
     if kind == "int":
         return as_integer(apply("trunc", x)) if x.kind == "float" else x
-    return Symbolic(x.trace, x.shape, x.at, kind, x.weight)
+    return Symbolic(x.trace, x.shape, x.at, kind, x.weight, x.bounds if kind == "rounded" else None)

@@ -115,6 +115,7 @@ def formula_of(
     The formula lists its `inputs` and `outputs` as arrays.
     """
     given = dict(inputs)
+    _fits(f, given, numbers or {})
     taken = {*given, *(outputs or {})}
     library = library or library_of(f, any(a.is_tensor for a in given.values()))
     traced: Traced
@@ -137,10 +138,36 @@ def formula_of(
     return Formula("; ".join(_with_helpers(d, trace.helpers) for d in definitions), given, dict(outputs), trace.shapes)
 
 
-def _of_numpy(f: Callable[..., Any], trace: Trace, inputs: dict[str, arg.Array], numbers: Mapping[str, Any]) -> Traced:
-    from . import numpy_calls
+def _parameters(f: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(f.forward if is_module(f) else f).parameters  # type: ignore[attr-defined]
+    except (TypeError, ValueError):  # One that is not written in Python.
+        return {}
 
-    leaves = [trace.leaf(n, a) for n, a in inputs.items()]
+
+def _fits(f: Callable[..., Any], arrays: Mapping[str, Any], numbers: Mapping[str, Any]) -> None:
+    """Says which arguments a function would get, if it cannot be called with them."""
+    parameters = _parameters(f)
+    if not parameters and not is_module(f) and not isinstance(f, types.FunctionType):
+        return
+    # The state of a module stands among the arrays, or does not.
+    state = {n for n, _ in [*f.named_parameters(), *f.named_buffers()]} if is_module(f) else set()  # type: ignore[attr-defined]
+    given = [n for n in arrays if n not in state]
+    try:
+        inspect.Signature(list(parameters.values())).bind(*given, **numbers)
+    except TypeError as e:
+        name = getattr(f, "__name__", type(f).__name__)
+        got = [*given, *(f"{n}=" for n in numbers)]
+        raise InputError(
+            f"`{name}` takes ({', '.join(parameters)}), and is given ({', '.join(got)}): {e}. "
+            "A function takes the input arrays in order, then the numbers that its signature names"
+        ) from e
+
+
+def _of_numpy(f: Callable[..., Any], trace: Trace, inputs: dict[str, arg.Array], numbers: Mapping[str, Any]) -> Traced:
+    from . import numpy_calls, numpy_types
+
+    leaves = [(trace.leaf(n, a), numpy_types.dtype_of(a)) for n, a in inputs.items()]
     results = [operand(trace, r) for r in numpy_calls.traced(f, leaves, dict(numbers))]
     return Traced(trace, results, [_array_of(r) for r in results], inputs)
 
@@ -223,11 +250,9 @@ def function_of_call(f: Callable[..., Any], args: Sequence[tuple[str, arg.Arg]])
     """
     arrays = {n: a for n, a in args if isinstance(a, arg.Array)}
     # What starts with known contents and is written, zeros for example, is no argument of the function.
-    inputs = {n: a for n, a in arrays.items() if a.role == "in" or (a.role == "inout" and a.contents is None)}
+    inputs = {n: a for n, a in arrays.items() if a.role in (None, "in") or (a.role == "inout" and a.contents is None)}
     outputs = {n: a for n, a in arrays.items() if a.role in ("out", "inout")}
     if not outputs:
         raise InputError("a function as reference needs arguments that say what is an output: volta.arg.output(...)")
-    inputs |= {n: a for n, a in arrays.items() if a.role is None}
-    taken = inspect.signature(f.forward if is_module(f) else f).parameters  # type: ignore[attr-defined]
-    numbers = {n: v for n, v in args if not isinstance(v, arg.Array) and n in taken}
+    numbers = {n: v for n, v in args if not isinstance(v, arg.Array) and n in _parameters(f)}
     return formula_of(f, inputs, outputs, numbers)

@@ -13,7 +13,8 @@ import numpy as np
 
 from . import operations
 from .elementwise import broadcast, operand
-from .of_numpy import NumpyArray, unwritten
+from .numpy_types import settled
+from .of_numpy import NumpyArray, stood, unwritten
 from .symbolic import Symbolic, Trace
 
 
@@ -32,9 +33,9 @@ def _made_here(trace: Trace) -> Iterator[None]:
             if not is_own():
                 return original(shape, dtype, *args, **kwargs)
             sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-            return (
-                unwritten(trace, sizes) if text is None else NumpyArray(broadcast(operand(trace, np.dtype(dtype).type(0)), sizes))
-            )
+            if text is None:
+                return unwritten(trace, sizes, dtype)
+            return NumpyArray(broadcast(operand(trace, np.dtype(dtype).type(0)), sizes), dtype)
 
         return make
 
@@ -44,11 +45,12 @@ def _made_here(trace: Trace) -> Iterator[None]:
                 return original(value, *args, **kwargs)
             dtype = kwargs.get("dtype", args[0] if args else None)
             if isinstance(value, NumpyArray):
-                out = value if original is not np_array else NumpyArray(value.value)
+                out = value if original is not np_array else NumpyArray(value.value, value.dtype)
                 return out if dtype is None else out.astype(dtype)
             if not isinstance(value, (list, tuple)) or not _holds_traced(value):
                 return original(value, *args, **kwargs)
-            out = NumpyArray(_stacked(trace, value))
+            expected = original(stood(value))
+            out = NumpyArray(settled("array", _stacked(trace, value), expected), expected.dtype)
             return out if dtype is None else out.astype(dtype)
 
         return make
@@ -71,10 +73,11 @@ def _holds_traced(values: Sequence[Any]) -> bool:
     return any(isinstance(v, NumpyArray) or (isinstance(v, (list, tuple)) and _holds_traced(v)) for v in values)
 
 
-def traced(f: Callable[..., Any], inputs: Sequence[Symbolic], numbers: dict[str, Any]) -> list[Any]:
-    """What a function of NumPy arrays returns: arrays, or numbers where it returns such."""
-    given = [NumpyArray(x, only_read="the function writes to one of its inputs: return what it writes") for x in inputs]
-    with _made_here(inputs[0].trace if inputs else Trace()):
+def traced(f: Callable[..., Any], inputs: Sequence[tuple[Symbolic, Any]], numbers: dict[str, Any]) -> list[Any]:
+    """What a function of NumPy arrays, which come with their types, returns: arrays, or numbers where it returns such."""
+    reason = "the function writes to one of its inputs: return what it writes"
+    given = [NumpyArray(x, dtype, only_read=reason) for x, dtype in inputs]
+    with _made_here(inputs[0][0].trace if inputs else Trace()):
         values = f(*given, **numbers)
     results = list(values) if isinstance(values, (tuple, list)) else [values]
     return [r.value if isinstance(r, NumpyArray) else r for r in results]

@@ -66,9 +66,10 @@ def _average(a: Array, axis: Any = None, weights: Array = None, keepdims: bool =
 
 
 def _norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
-    if ord in (None, "fro") or (ord == 2 and (x.ndim == 1 or isinstance(axis, int))):
+    is_row = isinstance(axis, int) or (axis is None and x.ndim == 1)
+    if ord in (None, "fro") or (ord == 2 and is_row):
         return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
-    if axis is None and x.ndim != 1:
+    if not is_row:
         raise InputError(f"numpy.linalg.norm of order {ord} of a matrix is not covered")
     size = np.abs(x)
     if ord in (math.inf, -math.inf):
@@ -201,11 +202,13 @@ def _sum_of_numbers(name: str) -> Callable[..., Array]:
 
 
 def _apply_along_axis(f: Callable[..., Any], axis: int, a: Array, *args: Any) -> Array:
-    rows = np.moveaxis(a, axis, -1)
+    rows, at = np.moveaxis(a, axis, -1), axis % a.ndim
     if rows.ndim == 1:
         return f(rows, *args)
     out = np.stack([_apply_along_axis(f, -1, row, *args) for row in rows])
-    return np.moveaxis(out, -1, axis) if out.ndim == a.ndim else out
+    # What comes out of a row stands where the row stood.
+    own = out.ndim - a.ndim + 1
+    return np.moveaxis(out, list(range(-own, 0)), list(range(at, at + own)))
 
 
 def _multi_dot(arrays: Sequence[Array]) -> Array:
@@ -220,6 +223,15 @@ def _polyval(p: Any, x: Array) -> Array:
     for coefficient in p:
         out = out * x + coefficient
     return out
+
+
+def _digitize(x: Array, bins: Any, right: bool = False) -> Array:
+    if np.ndim(bins) != 1 or not isinstance(bins, (list, tuple, np.ndarray)):
+        raise InputError("numpy.digitize takes one row of bins that are known")
+    known = np.asarray(bins)
+    if (np.diff(known) >= 0).all():
+        return _below(known, x, "left" if right else "right")
+    return len(known) - _below(known[::-1], x, "right" if not right else "left")
 
 
 def _below(bounds: Any, x: Array, side: str = "left") -> Array:
@@ -256,8 +268,13 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "hsplit": lambda a, parts: _split(a, parts, 0 if a.ndim == 1 else 1),
     "vsplit": lambda a, parts: _split(a, parts, 0),
     "average": _average,
-    "norm": _norm,
-    "trace": lambda a, offset=0: np.sum(np.diagonal(a, offset), axis=-1),
+    "linalg.norm": _norm,
+    "trace": lambda a, offset=0, axis1=0, axis2=1: np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1),
+    "linalg.trace": lambda a, /, *, offset=0: np.sum(np.diagonal(a, offset, -2, -1), axis=-1),
+    "linalg.outer": lambda a, b: np.outer(a, b),
+    "linalg.cross": lambda a, b: np.cross(a, b),
+    "linalg.tensordot": lambda a, b, /, *, axes=2: np.tensordot(a, b, axes),
+    "linalg.matrix_transpose": lambda a: np.swapaxes(a, -1, -2),
     "tensordot": _tensordot,
     "inner": _inner,
     "vdot": lambda a, b: np.dot(np.ravel(a), np.ravel(b)),
@@ -285,10 +302,10 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     ),
     "count_nonzero": lambda a, axis=None, keepdims=False: np.sum(a != 0, axis=axis, keepdims=keepdims),
     "apply_along_axis": _apply_along_axis,
-    "multi_dot": _multi_dot,
+    "linalg.multi_dot": _multi_dot,
     "polyval": _polyval,
     "searchsorted": lambda bounds, x, side="left": _below(bounds, x, side),
-    "digitize": lambda x, bounds, right=False: _below(np.asarray(bounds), x, "left" if right else "right"),
+    "digitize": _digitize,
     "round": lambda a, decimals=0: np.rint(a) if decimals == 0 else np.rint(a * 10.0**decimals) / 10.0**decimals,
     "around": lambda a, decimals=0: np.round(a, decimals),
     "fix": lambda a: np.trunc(a),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -11,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from . import aten_places, bits, networks, operations
-from .bits import narrowed
-from .elementwise import LOGIC, PRIMITIVES, apply, broadcast, cast, operand, power, truth, where
+from . import aten_places, bits, networks, numpy_places, numpy_views, operations
+from .elementwise import LOGIC, PRIMITIVES, apply, as_integer, broadcast, cast, operand, power, truth, where
 from .numpy_composed import COMPOSED
-from .symbolic import Kind, Symbolic, Trace
+from .numpy_types import KINDS, converted, said, settled, stand_in
+from .symbolic import Symbolic, Trace
 
 #: Names of NumPy for what the table calls otherwise.
 _UFUNCS = {
@@ -39,8 +38,12 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     __array_priority__ = 1000
 
-    def __init__(self, value: Symbolic, base: NumpyArray | None = None, key: Any = None, only_read: str = "") -> None:
+    def __init__(
+        self, value: Symbolic, dtype: Any = None, base: NumpyArray | None = None, key: Any = None, only_read: str = ""
+    ) -> None:
         self._value, self._base, self._key = value, base, key
+        #: As of a real array. A value that is not finished yet has the widest of its kind.
+        self.dtype = np.dtype(dtype or {"float": np.float64, "bool": np.bool_}.get(value.kind, np.int64))
         #: Why it must not be written, if so.
         self._only_read = only_read
         self._stale = False
@@ -52,11 +55,11 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         """What it holds now. A part of an array that was taken by an index is what the array holds there."""
         if self._stale:
             raise InputError("a view of an array that was written later is not covered: take it again")
-        return self._value if self._base is None else _getitem(self._base.value, self._key)
+        return self._value if self._base is None else numpy_places.read(self._base.value, self._key)
 
     def looked_at(self, value: Symbolic) -> NumpyArray:
         """Another view of what it holds: it goes stale where this is written, and cannot be written itself."""
-        out = NumpyArray(value, only_read="a write to a view (a transposed or reshaped array) is not covered")
+        out = NumpyArray(value, self.dtype, only_read="a write to a view (a transposed or reshaped array) is not covered")
         out._source = self
         source: NumpyArray | None = self
         while source is not None:
@@ -73,10 +76,12 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         if self._base is None:
             self._value = value
         else:
-            self._base[self._key] = NumpyArray(value)
+            self._base[self._key] = NumpyArray(value, self.dtype)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._write(written(self.value, key, _value(self, value)))
+        # An array keeps its type.
+        new = converted(_value(self, value), self.dtype)
+        self._write(converted(numpy_places.written(self.value, _places(key), new), self.dtype))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -92,11 +97,6 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
     def size(self) -> int:
         """Number of elements."""
         return self.value.size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """A type of the same kind; a formula has no widths."""
-        return np.dtype({"float": np.float64, "int": np.int64, "rounded": np.int64, "bool": np.bool_}[self.value.kind])
 
     @property
     def T(self) -> NumpyArray:
@@ -118,36 +118,47 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __int__(self) -> int:
         raise InputError("a traced function has no values: int(...) of an array is not possible")
 
+    def __index__(self) -> int:
+        raise InputError("a traced function has no values: a size or a bound of a slice that depends on data is not possible")
+
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise InputError("a traced array has no values: this NumPy operation is not covered")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         target = kwargs.pop("out", (None,))[0]
+        name = ufunc.__name__
         if target is not None and not isinstance(target, NumpyArray):
-            raise InputError(f"numpy.{ufunc.__name__} writes to an array that was made before")
-        found = _ufunc(ufunc.__name__, method, [_value(self, x) for x in inputs], kwargs)
-        if target is None:
-            return NumpyArray(found)
-        target[...] = NumpyArray(found)
-        return target
+            raise InputError(f"numpy.{name} writes to an array that was made before")
+        found = _ufunc(name, method, [_value(self, x) for x in inputs], kwargs)
+        is_whole = name != "matmul"
+        expected = said(name, getattr(ufunc, method), stood(inputs, is_whole), stood(kwargs, is_whole))
+        return _into(target, name, NumpyArray(settled(name, found, expected, is_whole), expected.dtype))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        found = _FUNCTIONS.get(func.__name__) or COMPOSED.get(func.__name__)
+        name = f"linalg.{func.__name__}" if func.__module__ == "numpy.linalg" else func.__name__
+        found = _FUNCTIONS.get(name) or COMPOSED.get(name)
         if found is None:
-            raise InputError(f"numpy.{func.__name__} is not covered")
+            raise InputError(f"numpy.{name} is not covered")
+        target = kwargs.get("out")
+        given = {k: v for k, v in kwargs.items() if k != "out"}
         try:
-            out = found(*args, **kwargs)
-        except (TypeError, AttributeError, KeyError) as e:
-            raise InputError(f"numpy.{func.__name__} with these arguments is not covered: {e}") from e
-        if func.__name__ in _VIEWS and isinstance(args[0], NumpyArray) and isinstance(out, NumpyArray):
-            return args[0].looked_at(out.value)
-        return out
+            out = found(*args, **given)
+        except InputError as e:
+            raise InputError(str(e) if "numpy." in str(e) else f"numpy.{name}: {e}") from e
+        except (TypeError, AttributeError, KeyError, ValueError, IndexError) as e:
+            raise InputError(f"numpy.{name} with these arguments is not covered: {e}") from e
+        if name not in _OF_CALLS:
+            is_whole = name not in _PRODUCTS
+            out = _as_numpy_says(name, out, said(name, func, stood(args, is_whole), stood(given, is_whole)), is_whole)
+        if name in _VIEWS and isinstance(args[0], NumpyArray) and isinstance(out, NumpyArray):
+            out = args[0].looked_at(out.value)
+        return _into(target, name, out)
 
     def __getitem__(self, key: Any) -> NumpyArray:
-        found = _getitem(self.value, key)
-        if _is_plain(key):
-            return NumpyArray(found, self, key, self._only_read)
-        return NumpyArray(found)
+        found = numpy_places.read(self.value, _places(key))
+        if numpy_places.is_plain(key):
+            return NumpyArray(found, self.dtype, self, key, self._only_read)
+        return NumpyArray(found, self.dtype)
 
     def reshape(self, *shape: Any) -> Any:
         """As `numpy.reshape`."""
@@ -156,18 +167,15 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
     def transpose(self, *axes: Any) -> Any:
         """As `numpy.transpose`."""
         given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return self.looked_at(_transpose(self.value, given or None))
+        return self.looked_at(numpy_views.transpose(self.value, given or None))
 
     def astype(self, dtype: Any, **_: Any) -> NumpyArray:
         """A cast: to integers towards zero, between floats nothing over the reals."""
-        kinds: dict[str, Kind] = {"f": "float", "i": "int", "u": "int", "b": "bool"}
-        kind = kinds.get(np.dtype(dtype).kind)
-        if kind is None:
-            raise InputError(f"a cast to {dtype} is not covered")
-        out, size = cast(self.value, kind), np.dtype(dtype).itemsize
-        if kind == "int" and size <= 2 and self.value.kind in ("int", "rounded"):
-            out = narrowed(out, 8 * size, np.dtype(dtype).kind == "i")
-        return NumpyArray(out)
+        return NumpyArray(converted(self.value, np.dtype(dtype)), dtype)
+
+    def flatten(self) -> NumpyArray:
+        """A copy of one dimension."""
+        return NumpyArray(operations.reshape(self.value, (self.size,)), self.dtype)
 
     def __getattr__(self, name: str) -> Any:
         # Methods that NumPy has as functions too.
@@ -183,16 +191,62 @@ def _value(like: NumpyArray, x: Any) -> Symbolic:
     return x.value if isinstance(x, NumpyArray) else operand(like.value.trace, x)
 
 
+def _places(key: Any) -> Any:
+    """An index with values in the place of traced arrays."""
+    if isinstance(key, tuple):
+        return tuple(_places(k) for k in key)
+    return key.value if isinstance(key, NumpyArray) else key
+
+
+def stood(given: Any, is_whole: bool = True) -> Any:
+    """Arguments with stand-ins for arrays; where that is not to be whole, of one element, since products take their time."""
+    if isinstance(given, NumpyArray):
+        return stand_in(given.shape if is_whole else (1,) * given.ndim, given.dtype)
+    if isinstance(given, np.ndarray) and not is_whole:
+        return stand_in((1,) * given.ndim, given.dtype)
+    if isinstance(given, (list, tuple)):
+        return type(given)(stood(x, is_whole) for x in given)
+    return {k: stood(v, is_whole) for k, v in given.items()} if isinstance(given, dict) else given
+
+
+def _as_numpy_says(name: str, out: Any, expected: Any, is_whole: bool) -> Any:
+    """A result of a function with the shapes and types that NumPy gives its arrays."""
+    if isinstance(out, (list, tuple)):
+        if len(out) != len(expected):
+            raise InputError(f"numpy.{name} gives {len(expected)} arrays, and its formula {len(out)}: this is a bug of volta")
+        return type(out)(_as_numpy_says(name, o, e, is_whole) for o, e in zip(out, expected))
+    if not isinstance(out, NumpyArray):
+        return out
+    value = settled(name, out.value, np.asarray(expected), is_whole)
+    # A view stays one.
+    same = out.dtype == expected.dtype and value.kind == out.value.kind
+    return out if (same and value is out.value) or out._base is not None else NumpyArray(value, expected.dtype)
+
+
+def _into(target: Any, name: str, out: Any) -> Any:
+    """A result, or the array that it is to be written to."""
+    if target is None:
+        return out
+    if not isinstance(target, NumpyArray) or not np.can_cast(out.dtype, target.dtype, "same_kind"):
+        held = getattr(target, "dtype", type(target).__name__)
+        raise InputError(f"numpy.{name} gives {out.dtype}, which is not written to an out of {held}: cast it")
+    target[...] = out
+    return target
+
+
 def _ufunc(ufunc: str, method: str, inputs: Sequence[Symbolic], kwargs: dict[str, Any]) -> Symbolic:
-    kwargs = {k: v for k, v in kwargs.items() if k != "dtype" and v is not None}
+    dtype = kwargs.get("dtype")
+    kwargs = {k: v for k, v in kwargs.items() if (k != "dtype" and v is not None) or k == "axis"}
+    if method != "__call__" and dtype is not None:
+        inputs = [converted(x, np.dtype(dtype)) for x in inputs]
     name = _UFUNCS.get(ufunc, ufunc)
     if method == "reduce" and ufunc in _REDUCERS:
-        return _reduce(_REDUCERS[ufunc], inputs[0], **kwargs)
+        return _reduce(_REDUCERS[ufunc], inputs[0], **{"axis": 0, **kwargs})
     if method == "reduce" and ufunc in ("logical_and", "logical_or"):
-        return _any_or_all(ufunc == "logical_or", inputs[0], **kwargs)
-    if method == "reduce" and ufunc == "logaddexp":
+        return _any_or_all(ufunc == "logical_or", inputs[0], **{"axis": 0, **kwargs})
+    if method == "reduce" and ufunc == "logaddexp" and kwargs.keys() <= {"axis", "keepdims"}:
         return networks.log_sum_exp(inputs[0], kwargs.get("axis", 0), kwargs.get("keepdims", False))
-    if method == "accumulate" and ufunc in _REDUCERS:
+    if method == "accumulate" and ufunc in _REDUCERS and kwargs.keys() <= {"axis"}:
         return operations.cumulative(_REDUCERS[ufunc], inputs[0], kwargs.get("axis", 0))
     if method == "outer" and not kwargs:
         left, right = inputs
@@ -205,8 +259,8 @@ def _ufunc(ufunc: str, method: str, inputs: Sequence[Symbolic], kwargs: dict[str
         return operations.matmul(*inputs)
     if name in ("power", "float_power"):
         return _power(*inputs)
-    if name == "divide" and "float" not in kinds:
-        raise InputError("a quotient of integers is not covered: cast one to floats")
+    if name == "divide":
+        return apply(name, cast(inputs[0], "float"), inputs[1])
     if name in ("floor_divide", "remainder") and "float" not in kinds:
         return apply("integer_quotient" if name == "floor_divide" else "integer_remainder", *inputs)
     if name in LOGIC and (kinds == {"bool"} or ufunc.startswith("logical")):
@@ -241,99 +295,8 @@ def _reduce(name: str, a: Symbolic, axis: Any = None, keepdims: bool = False, **
     return operations.reduce(name, a, axis, keepdims)
 
 
-def _any_or_all(is_any: bool, a: Symbolic, axis: Any = None, keepdims: bool = False, **_: Any) -> Symbolic:
+def _any_or_all(is_any: bool, a: Symbolic, axis: Any = None, keepdims: bool = False) -> Symbolic:
     return truth(operations.reduce("max" if is_any else "min", truth(a), axis, keepdims))
-
-
-def _getitem(a: Symbolic, key: Any) -> Symbolic:
-    keys = _keys(a, key)
-    if sum(k is Ellipsis for k in keys) > 1:
-        raise InputError("an index has one `...` at most")
-    used = sum(k is not None and k is not Ellipsis for k in keys)
-    if not any(k is Ellipsis for k in keys):
-        keys.append(Ellipsis)
-    at = next(i for i, k in enumerate(keys) if k is Ellipsis)
-    keys[at : at + 1] = [slice(None)] * (a.ndim - used)
-    if used > a.ndim:
-        raise InputError(f"an index of {used} places into {a.ndim} dimensions")
-    arrays: list[Symbolic | None] = []
-    axis = 0
-    for k in keys:
-        if k is None:
-            a = operations.expand_dims(a, axis)
-        elif isinstance(k, slice):
-            a = operations.take_slice(a, axis, k.start, k.stop, k.step)
-        elif isinstance(k, Symbolic):
-            if k.kind == "bool":
-                raise InputError("a mask as an index is not covered: use numpy.where")
-            arrays += [None] * (axis - len(arrays)) + [k]
-        elif isinstance(k, bool) or not hasattr(k, "__index__"):
-            raise InputError(f"an index {k!r} is not covered")
-        else:
-            a = operations.select(a, axis, operator.index(k))
-            continue
-        axis += 1
-    return operations.gather(a, arrays) if arrays else a
-
-
-def _is_plain(key: Any) -> bool:
-    keys = key if isinstance(key, tuple) else (key,)
-    return all(k is None or k is Ellipsis or isinstance(k, (int, slice, np.integer)) for k in keys)
-
-
-def _keys(a: Symbolic, key: Any) -> list[Any]:
-    """An index as a list: arrays of integers as values, known masks as the places where they are true."""
-    out: list[Any] = []
-    for k in key if isinstance(key, tuple) else (key,):
-        if isinstance(k, NumpyArray):
-            out.append(k.value)
-        elif isinstance(k, (list, np.ndarray)) and np.asarray(k).ndim:
-            known = np.asarray(k)
-            out += [a.trace.constant(p) for p in (known.nonzero() if known.dtype.kind == "b" else (known,))]
-        else:
-            out.append(k)
-    if any(isinstance(k, Symbolic) for k in out):
-        # A number among arrays is an array.
-        out = [a.trace.constant(operator.index(k)) if isinstance(k, (int, np.integer)) else k for k in out]
-    return out
-
-
-def written(a: Symbolic, key: Any, value: Symbolic) -> Symbolic:
-    """An array with a value at an index."""
-    # An array keeps its type.
-    value = cast(value, "int" if a.kind == "rounded" else a.kind)
-    keys = _keys(a, key)
-    masks = [k for k in keys if isinstance(k, Symbolic) and k.kind == "bool"]
-    if masks:
-        if len(keys) != 1 or value.ndim:
-            raise InputError("a write by a mask is one of a number: use numpy.where")
-        wide = operations.reshape(masks[0], (*masks[0].shape, *(1,) * (a.ndim - masks[0].ndim)))
-        return where(wide, value, a)
-    if any(isinstance(k, Symbolic) for k in keys):
-        if any(not isinstance(k, Symbolic) and k != slice(None) for k in keys):
-            raise InputError("a write by arrays and slices is not covered")
-        places = [k if isinstance(k, Symbolic) else None for k in keys]
-        return aten_places.index_put(a.trace, a, places, value)
-    used = sum(k is not None and k is not Ellipsis for k in keys)
-    at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
-    keys[at : at + 1] = [slice(None)] * (a.ndim - used)
-    shape, ranges, rest = [], [], iter(a.shape)
-    for k in keys:
-        if k is None:
-            shape.append(1)
-            continue
-        n = next(rest)
-        if isinstance(k, slice):
-            ranges.append(range(n)[k])
-            shape.append(len(ranges[-1]))
-        else:
-            if not -n <= operator.index(k) < n:
-                raise InputError(f"index {k} of a dimension of size {n}")
-            ranges.append(range(operator.index(k) % n, operator.index(k) % n + 1))
-    while value.ndim > len(shape) and value.shape[0] == 1:
-        value = operations.squeeze(value, 0)
-    part = operations.reshape(broadcast(value, tuple(shape)), [len(r) for r in ranges])
-    return operations.scatter_box(a, part.short(), ranges).short()
 
 
 Found = Callable[..., Any]
@@ -358,12 +321,22 @@ def _many(values: Sequence[Any]) -> list[Symbolic]:
     return [v.value if isinstance(v, NumpyArray) else operand(trace, v) for v in values]
 
 
+def _kept(keepdims: Any) -> bool:
+    return type(keepdims).__name__ != "_NoValueType" and bool(keepdims)
+
+
+def _cast(a: NumpyArray, dtype: Any) -> Symbolic:
+    return a.value if dtype is None else converted(a.value, np.dtype(dtype))
+
+
 def _reducer(name: str) -> Found:
-    def call(a: NumpyArray, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **more: Any) -> NumpyArray:
-        if out is not None:
-            raise InputError(f"numpy.{name} with out is not covered")
-        more = {k: v for k, v in more.items() if type(v).__name__ != "_NoValueType"}
-        return NumpyArray(_reduce(name, a.value, axis, keepdims is True, **more))
+    def call(
+        a: NumpyArray, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, **more: Any
+    ) -> NumpyArray:
+        more = {k: v for k, v in {**more, "out": out}.items() if type(v).__name__ != "_NoValueType"}
+        source = _cast(a, dtype)
+        source = cast(source, "float") if name == "mean" else source
+        return NumpyArray(_reduce(name, source, axis, _kept(keepdims), **more))
 
     return call
 
@@ -373,20 +346,38 @@ def _extreme(name: str) -> Found:
     return lambda a, axis=None, out=None, keepdims=False, **more: reduce(a, axis, None, out, keepdims, **more)
 
 
+def _quantifier(is_any: bool) -> Found:
+    def call(a: NumpyArray, axis: Any = None, out: None = None, keepdims: Any = False) -> NumpyArray:
+        if out is not None:
+            raise InputError("numpy.any and numpy.all take out by its name")
+        return NumpyArray(_any_or_all(is_any, a.value, axis, _kept(keepdims)))
+
+    return call
+
+
 def _arg_extreme(name: str) -> Found:
-    def call(a: NumpyArray, axis: Any = None, out: Any = None, keepdims: Any = False) -> NumpyArray:
+    def call(a: NumpyArray, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> NumpyArray:
         if out is not None:
             raise InputError(f"numpy.arg{name} with out is not covered")
-        return NumpyArray(operations.arg_extreme(name, a.value, axis, keepdims is True))
+        return NumpyArray(operations.arg_extreme(name, a.value, axis, _kept(keepdims)))
 
     return call
 
 
 def _spread(is_deviation: bool) -> Found:
     def call(
-        a: NumpyArray, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: Any = False, **_: Any
+        a: NumpyArray,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: Any = False,
+        *,
+        correction: float = 0,
     ) -> NumpyArray:
-        found = operations.variance(a.value, axis, keepdims is True, ddof)
+        if out is not None:
+            raise InputError("numpy.var and numpy.std take out by its name")
+        found = operations.variance(cast(_cast(a, dtype), "float"), axis, _kept(keepdims), ddof or correction)
         return NumpyArray(apply("sqrt", found) if is_deviation else found)
 
     return call
@@ -394,13 +385,14 @@ def _spread(is_deviation: bool) -> Found:
 
 def _where(condition: Any, x: Any, y: Any) -> NumpyArray:
     c, *values = _many([condition, x, y])
-    if c.kind != "bool":
-        raise InputError("numpy.where takes a comparison")
-    return NumpyArray(where(c, *values))
+    return NumpyArray(where(truth(c), *values))
 
 
-def _joined(f: Callable[..., Symbolic]) -> Found:
-    return lambda arrays, axis=0: NumpyArray(f(_many(arrays), axis))
+def _concatenate(arrays: Any, axis: int | None = 0) -> NumpyArray:
+    parts = _many(arrays)
+    if axis is None:
+        parts, axis = [operations.reshape(p, (p.size,)) for p in parts], 0
+    return NumpyArray(operations.concatenate(parts, axis))
 
 
 def _clip(a: NumpyArray, a_min: Any = None, a_max: Any = None, **more: Any) -> NumpyArray:
@@ -413,21 +405,34 @@ def _clip(a: NumpyArray, a_min: Any = None, a_max: Any = None, **more: Any) -> N
 
 
 def _cumulative(name: str) -> Found:
-    def call(a: NumpyArray, axis: Any = None, **_: Any) -> NumpyArray:
-        source = a.value if axis is not None else operations.reshape(a.value, (a.size,))
+    def call(a: NumpyArray, axis: Any = None, dtype: Any = None) -> NumpyArray:
+        source = _cast(a, dtype)
+        source = source if axis is not None else operations.reshape(source, (a.size,))
         return NumpyArray(operations.cumulative(name, source, 0 if axis is None else axis))
 
     return call
 
 
-def _like(value: float | None) -> Found:
-    def full(a: NumpyArray, fill: Any = None, **_: Any) -> NumpyArray:
-        number = fill if value is None else value
-        kind = a.value.kind
-        given: Any = {"float": float, "int": int, "rounded": int, "bool": bool}[kind](number)
-        return NumpyArray(broadcast(operand(a.value.trace, given), a.shape))
+def _like(a: NumpyArray, dtype: Any, shape: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """The type and the shape of an array that is like another."""
+    sizes = a.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    return np.dtype(dtype or a.dtype), sizes
 
-    return full
+
+def _full_like(
+    a: NumpyArray, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+) -> NumpyArray:
+    kind, sizes = _like(a, dtype, shape)
+    return NumpyArray(broadcast(converted(_value(a, fill_value), kind), sizes))
+
+
+def _ones_like(value: int) -> Found:
+    return lambda a, *args, **kwargs: _full_like(a, value, *args, **kwargs)
+
+
+def _empty_like(a: NumpyArray, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> NumpyArray:
+    kind, sizes = _like(a, dtype, shape)
+    return unwritten(a.value.trace, sizes, kind)
 
 
 def _reshape(a: NumpyArray, shape: Any, order: str = "C", **more: Any) -> NumpyArray:
@@ -442,7 +447,7 @@ def _einsum(subscripts: Any, *operands: Any, optimize: Any = False, **more: Any)
     return NumpyArray(operations.einsum(subscripts, _many(operands)))
 
 
-def _matmul(a: Any, b: Any, **_: Any) -> NumpyArray:
+def _matmul(a: Any, b: Any) -> NumpyArray:
     x, y = _many([a, b])
     if 0 in (x.ndim, y.ndim):
         return NumpyArray(apply("multiply", x, y))
@@ -451,39 +456,12 @@ def _matmul(a: Any, b: Any, **_: Any) -> NumpyArray:
     return NumpyArray(operations.matmul(x, y))
 
 
-def _transpose(a: Symbolic, axes: Any = None) -> Symbolic:
-    return operations.permute(a, tuple(reversed(range(a.ndim))) if axes is None else axes)
-
-
-def _tile(a: Symbolic, times: Any) -> Symbolic:
-    given = [times] if isinstance(times, int) else list(times)
-    return operations.tile(a, [1] * (a.ndim - len(given)) + given)
-
-
-def _repeat(a: Symbolic, repeats: Any, axis: Any = None) -> Symbolic:
-    source = a if axis is not None else operations.reshape(a, (a.size,))
-    (at,) = operations.axes_of(0 if axis is None else axis, source.ndim)
-    wide = operations.expand_dims(source, at + 1)
-    shape = list(wide.shape)
-    shape[at + 1] = operator.index(repeats)
-    out = list(source.shape)
-    out[at] *= shape[at + 1]
-    return operations.reshape(broadcast(wide, tuple(shape)), out)
-
-
-def _roll(a: Symbolic, shift: Any, axis: Any = None) -> Symbolic:
-    if axis is None:
-        return operations.reshape(operations.roll(operations.reshape(a, (a.size,)), shift, 0), a.shape)
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    for by, at in zip(shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes), axes):
-        a = operations.roll(a, operator.index(by), at)
-    return a
-
-
 def _pad(a: NumpyArray, amounts: Any, mode: str = "constant", constant_values: Any = 0) -> NumpyArray:
     pairs = [(int(p), int(q)) for p, q in np.broadcast_to(np.asarray(amounts), (a.ndim, 2))]
     if mode == "constant":
-        return NumpyArray(operations.pad(a.value, pairs, operand(a.value.trace, constant_values)))
+        if np.ndim(constant_values):
+            raise InputError("numpy.pad with several constant_values is not covered")
+        return NumpyArray(operations.pad(a.value, pairs, converted(_value(a, constant_values), a.dtype)))
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         raise InputError(f"numpy.pad with the mode {mode} is not covered")
     out = a.value
@@ -501,15 +479,29 @@ def _take_along(a: NumpyArray, places: Any, axis: int) -> NumpyArray:
     return NumpyArray(operations.along(a.value, at, wide))
 
 
-def _sort(a: NumpyArray, axis: int = -1, **_: Any) -> NumpyArray:
-    return NumpyArray(aten_places.in_order(a.value, a.shape[axis], axis, False)[0])
+def _sort(a: NumpyArray, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: Any = None) -> NumpyArray:
+    source = a.value if axis is not None else operations.reshape(a.value, (a.size,))
+    at = -1 if axis is None else axis
+    found = aten_places.in_order(source, source.shape[at], at, False)[0]
+    return NumpyArray(found if KINDS[a.dtype.kind] == "float" else as_integer(found))
 
+
+#: Functions that call a function: its own arrays are no stand-ins.
+_OF_CALLS = frozenset(("apply_along_axis",))
+
+#: Functions that multiply every element with many others.
+_PRODUCTS = frozenset(
+    (
+        *("dot", "einsum", "tensordot", "inner", "vdot", "outer", "kron", "linalg.multi_dot", "linalg.outer"),
+        *("linalg.matmul", "linalg.tensordot", "convolve", "correlate"),
+    )
+)
 
 #: Functions whose result shares its elements with their argument.
 _VIEWS = frozenset(
     (
         *("reshape", "ravel", "transpose", "permute_dims", "swapaxes", "moveaxis", "expand_dims", "squeeze", "flip", "diagonal"),
-        *("broadcast_to", "split", "array_split", "rot90", "fliplr", "flipud", "atleast_1d", "atleast_2d"),
+        *("broadcast_to", "split", "array_split", "rot90", "fliplr", "flipud", "atleast_1d", "atleast_2d", "linalg.diagonal"),
     )
 )
 _FUNCTIONS: dict[str, Found] = {
@@ -517,17 +509,18 @@ _FUNCTIONS: dict[str, Found] = {
     **{n: _extreme(n) for n in ("max", "min")},
     "amax": _extreme("max"),
     "amin": _extreme("min"),
-    "any": _on_arrays(lambda a, axis=None, keepdims=False, **_: _any_or_all(True, a, axis, keepdims is True)),
-    "all": _on_arrays(lambda a, axis=None, keepdims=False, **_: _any_or_all(False, a, axis, keepdims is True)),
+    "any": _quantifier(True),
+    "all": _quantifier(False),
     "var": _spread(False),
     "std": _spread(True),
     "argmax": _arg_extreme("max"),
     "argmin": _arg_extreme("min"),
     "where": _where,
-    "concatenate": _joined(operations.concatenate),
-    "stack": _joined(operations.stack),
+    "concatenate": _concatenate,
+    "stack": lambda arrays, axis=0: NumpyArray(operations.stack(_many(arrays), axis)),
     "einsum": _einsum,
     "dot": _matmul,
+    "linalg.matmul": _matmul,
     "outer": lambda a, b: NumpyArray(operations.einsum("i,j->ij", [operations.reshape(x, (x.size,)) for x in _many([a, b])])),
     "cumsum": _cumulative("sum"),
     "cumprod": _cumulative("prod"),
@@ -537,26 +530,26 @@ _FUNCTIONS: dict[str, Found] = {
     "clip": _clip,
     "reshape": _reshape,
     "ravel": lambda a: _reshape(a, (-1,)),
-    "transpose": _on_arrays(_transpose),
-    "permute_dims": _on_arrays(_transpose),
+    "transpose": _on_arrays(numpy_views.transpose),
+    "permute_dims": _on_arrays(numpy_views.transpose),
     "swapaxes": _on_arrays(operations.swap_axes),
-    "moveaxis": _on_arrays(lambda a, source, target: _moved(a, source, target)),
+    "moveaxis": _on_arrays(lambda a, source, destination: numpy_views.moved(a, source, destination)),
     "expand_dims": _on_arrays(operations.expand_dims),
     "squeeze": _on_arrays(operations.squeeze),
     "flip": _on_arrays(lambda a, axis=None: operations.flip(a, axis)),
-    "roll": _on_arrays(_roll),
-    "tile": _on_arrays(_tile),
-    "repeat": _on_arrays(_repeat),
+    "roll": _on_arrays(numpy_views.roll),
+    "tile": _on_arrays(numpy_views.tile),
+    "repeat": _on_arrays(numpy_views.repeat),
     "tril": _on_arrays(lambda a, k=0: operations.triangle(a, k, True)),
     "triu": _on_arrays(lambda a, k=0: operations.triangle(a, k, False)),
     "diagonal": _on_arrays(lambda a, offset=0, axis1=0, axis2=1: operations.diagonal(a, offset, axis1, axis2)),
-    "broadcast_to": _on_arrays(lambda a, shape, **_: broadcast(a, tuple(shape))),
-    "zeros_like": _like(0),
-    "ones_like": _like(1),
-    "full_like": _like(None),
-    "copy": _on_arrays(lambda a, **_: a),
-    "flatten": _on_arrays(lambda a: operations.reshape(a, (a.size,))),
-    "empty_like": lambda a, **_: unwritten(a.value.trace, a.shape),
+    "linalg.diagonal": _on_arrays(lambda a, /, *, offset=0: operations.diagonal(a, offset, -2, -1)),
+    "broadcast_to": _on_arrays(lambda a, shape, subok=False: broadcast(a, (shape,) if isinstance(shape, int) else tuple(shape))),
+    "zeros_like": _ones_like(0),
+    "ones_like": _ones_like(1),
+    "full_like": _full_like,
+    "copy": _on_arrays(lambda a, order="K", subok=False: a),
+    "empty_like": _empty_like,
     "shape": lambda a: a.shape,
     "ndim": lambda a: a.ndim,
     "size": lambda a: a.size if isinstance(a, NumpyArray) else math.prod(np.shape(a)),
@@ -565,18 +558,12 @@ _METHODS = frozenset(
     (
         *("sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "dot", "cumsum", "cumprod"),
         *("ravel", "swapaxes", "squeeze", "repeat", "diagonal", "copy", "clip", "round", "trace", "take"),
-        *("flatten",),
     )
 )
 
 
-def _moved(a: Symbolic, source: int, target: int) -> Symbolic:
-    (p,), (q,) = operations.axes_of(source, a.ndim), operations.axes_of(target, a.ndim)
-    order = [i for i in range(a.ndim) if i != p]
-    order.insert(q, p)
-    return operations.permute(a, order)
-
-
-def unwritten(trace: Trace, shape: tuple[int, ...]) -> NumpyArray:
+def unwritten(trace: Trace, shape: tuple[int, ...], dtype: Any) -> NumpyArray:
     """Elements that have no value until they are written."""
-    return NumpyArray(Symbolic(trace, shape, lambda _: "(0.0 / 0.0)", "float", 1))
+    kind = KINDS.get(np.dtype(dtype).kind, "float")
+    value = Symbolic(trace, shape, lambda _: "(0.0 / 0.0)", "rounded" if kind == "int" else "float", 1)
+    return NumpyArray(converted(value, np.dtype(dtype)), dtype)

@@ -12,6 +12,7 @@ are kept whole and given by the table, as they are over the reals.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -24,8 +25,8 @@ from torch.utils._pytree import tree_flatten
 from .. import arg
 from ..errors import Error, InputError
 from .aten import OPERATIONS
-from .bits import narrowed
-from .elementwise import cast
+from .bits import held, within
+from .elementwise import broadcast, cast, operand
 from .symbolic import CONSTANTS, Kind, Missing, Symbolic, Trace
 
 #: Operators that torch takes apart for some of its compilers only.
@@ -43,8 +44,8 @@ _TYPES: dict[str, torch.dtype] = {
 }
 
 
-#: Integers that are cast to these keep their lowest bits.
-_NARROW = {torch.int8: (8, True), torch.uint8: (8, False), torch.int16: (16, True), torch.uint16: (16, False)}
+#: Operators that give their array the type of another, whose elements are cast to it.
+_CASTS = frozenset(("_to_copy", "copy"))
 
 
 def _kind(dtype: torch.dtype) -> Kind:
@@ -87,9 +88,30 @@ def traced(
             arrays = [_array(n, r) for n, r in zip(nodes, results)]
         elif node.op != "placeholder":
             values[node] = _value(graph, trace, node, values, placeholders[: len(inputs)], constant)
+            _write_statistics(node, values)
             if node in constant and isinstance(values[node], Symbolic):
                 _know(graph, node, values[node])
     return results, arrays, used
+
+
+def _write_statistics(node: torch.fx.Node, values: dict[Any, Any]) -> None:
+    """The running mean and variance, which these operators move and their graph does not: who reads them later reads new ones."""
+    if _name(node) not in ("native_batch_norm", "_native_batch_norm_legit") or len(node.args) != 8 or not node.args[5]:
+        return
+    for place, moved in zip((3, 4), values[node][3:]):
+        written = node.args[place]
+        if not isinstance(written, torch.fx.Node) or not isinstance(moved, Symbolic):
+            continue
+        own = written.op == "placeholder" or _name(written) in ("clone", "zeros", "ones", "full", "zeros_like", "ones_like")
+        if len(written.users) > 1 and not (own and all(n is node or node < n for n in written.users)):
+            raise InputError("torch.batch_norm moves running statistics that are read through views: that is not covered")
+        values[written] = moved
+
+
+def _name(node: torch.fx.Node) -> str:
+    """The operator of a node, without its overload."""
+    schema = getattr(node.target, "_schema", None)
+    return "" if schema is None else str(schema.name).partition("::")[2]
 
 
 def _array(node: Any, result: Symbolic) -> arg.Array:
@@ -133,18 +155,21 @@ def _attention(
     if dropout_p > 0:
         raise InputError("torch.nn.functional.scaled_dot_product_attention with dropout is not covered")
     if enable_gqa:
-        times = query.shape[-3] // key.shape[-3]
-        key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
+        key, value = (v.repeat_interleave(query.shape[-3] // v.shape[-3], -3) for v in (key, value))
     scores = query @ key.transpose(-2, -1)
     width = torch.full((), query.shape[-1], dtype=scores.dtype)
     scores = scores / width.sqrt() if scale is None else scores * scale
     if is_causal:
         seen = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril()
         scores = torch.where(seen, scores, -math.inf)
-    if attn_mask is not None:
-        masked = attn_mask.dtype is torch.bool
-        scores = torch.where(attn_mask, scores, -math.inf) if masked else scores + attn_mask
-    return torch.softmax(scores, -1) @ value
+    if attn_mask is None:
+        return torch.softmax(scores, -1) @ value
+    if attn_mask.dtype is not torch.bool:
+        return torch.softmax(scores + attn_mask, -1) @ value
+    # A row that sees nothing is 0.
+    seen_rows = attn_mask.any(-1, keepdim=True)
+    weights = torch.softmax(torch.where(attn_mask, scores, -math.inf), -1)
+    return torch.where(seen_rows, weights, 0.0) @ value
 
 
 def _one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
@@ -239,10 +264,9 @@ def _value(
     if node.op == "get_attr":
         return trace.constant(_contents(getattr(graph, str(node.target))))
     args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: _present(values[n]))
-    schema = getattr(node.target, "_schema", None)
-    if schema is None:
+    name = _name(node)
+    if not name:
         return node.target(*(values[a] if isinstance(a, torch.fx.Node) else a for a in node.args), **kwargs)
-    name = str(schema.name).partition("::")[2]
     if name == "copy_":
         if node.args[0] in own:
             raise InputError("the function writes to one of its inputs: return what it writes")
@@ -256,32 +280,36 @@ def _value(
         return trace.constant(_contents(_evaluated(graph, node)))
     if operation is None:
         raise InputError(f"torch.{name} is not covered")
+    if name == "where" and node.args[0] in constant and bool(_evaluated(graph, node.args[0]).all()):
+        return _as_torch_says(name, broadcast(operand(trace, args[1]), tuple(meta.shape)), meta)
     try:
         out = operation(trace, *args, **kwargs)
     except InputError as e:
         raise InputError(f"torch.{name}: {e}") from e
     except TypeError as e:
         raise InputError(f"torch.{name} with these arguments is not covered: {e}") from e
-    out = _as_torch_says(name, out, meta)
-    # A float that the integers of a type do not reach has no value as one of them: what is left out is no matter.
-    if name == "_to_copy" and meta.dtype in _NARROW and args[0].kind in ("int", "rounded"):
-        return narrowed(out, *_NARROW[meta.dtype])
-    return out
+    return _as_torch_says(name, out, meta)
 
 
 def _as_torch_says(name: str, out: Any, meta: Any) -> Any:
-    """A value whose shape is compared with torch's, and whose kind is torch's."""
+    """A value whose shape is compared with torch's, and whose kind is torch's; integers are what their type holds of them."""
     if isinstance(out, (tuple, list)):
-        metas = meta if isinstance(meta, (tuple, list)) else [None] * len(out)
-        return [_as_torch_says(name, o, m) for o, m in zip(out, metas)]
+        metas = meta if isinstance(meta, (tuple, list)) else ()
+        return [_as_torch_says(name, o, m) for o, m in itertools.zip_longest(out, metas)]
     if not isinstance(meta, torch.Tensor) or not isinstance(out, Symbolic):
         return out
     if tuple(meta.shape) != out.shape:
         raise InputError(f"torch.{name} gives shape {tuple(meta.shape)}, and its formula {out.shape}: this is a bug of volta")
     kind = _kind(meta.dtype)
-    if kind == "int" and out.kind == "float" and name != "_to_copy":
+    if kind != "int":
+        return cast(out, kind)
+    type_name = arg.type_name(meta.dtype)
+    if out.kind != "float":
+        return held(cast(out, kind), type_name)
+    if name not in _CASTS:
         raise InputError(f"torch.{name} gives integers, and its formula floats: this is a bug of volta")
-    return cast(out, kind)
+    # A float that the integers of a type do not reach has no value as one of them: what is left out is no matter.
+    return within(cast(out, kind), type_name)
 
 
 def _present(value: Any) -> Any:
@@ -296,6 +324,8 @@ def _refuse(name: str, node: torch.fx.Node) -> None:
     tags = getattr(node.target, "tags", ())
     if torch.Tag.nondeterministic_seeded in tags and name not in OPERATIONS:
         raise InputError(f"torch.{name} draws random numbers: that is not covered")
+    if node.target._schema.is_mutable and name not in OPERATIONS:
+        raise InputError(f"torch.{name} writes where this cannot be followed: that is not covered")
     if name == "view" and isinstance(node.args[1], torch.dtype):
         raise InputError("torch.view of the bits of another type is not covered")
     if name == "as_strided":

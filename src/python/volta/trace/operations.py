@@ -11,8 +11,8 @@ import numpy as np
 
 from ..errors import InputError
 from . import indices
-from .elementwise import apply, broadcast, common, number
-from .symbolic import REPEATED, Index, Kind, Symbolic, Trace, bare
+from .elementwise import apply, broadcast, common, hull, number
+from .symbolic import REPEATED, Bounds, Index, Kind, Symbolic, Trace, bare
 
 Axes = int | Sequence[int] | None
 
@@ -49,10 +49,30 @@ def reduce(name: str, a: Symbolic, axis: Axes = None, keepdims: bool = False) ->
 
     kind: Kind = "float" if name == "mean" else a.kind
     out = a.trace.define(tuple(a.shape[i] for i in rest), element, kind)
+    if name in ("max", "min"):
+        out.bounds = a.bounds
+    elif name == "sum":
+        out.bounds = _summed(a.bounds, math.prod(a.shape[i] for i in axes))
     if not keepdims:
         return out
     shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape))
     return out.view(shape, lambda index: tuple(index[i] for i in rest))
+
+
+def _summed(bounds: Bounds | None, count: int) -> Bounds | None:
+    """What is known of the sum of up to so many integers."""
+    return None if bounds is None else (min(bounds[0] * count, 0), max(bounds[1] * count, 0))
+
+
+def _products(arrays: Sequence[Symbolic]) -> Bounds | None:
+    """What is known of the products of elements of arrays."""
+    out: Bounds | None = (1, 1)
+    for a in arrays:
+        if out is None or a.bounds is None:
+            return None
+        ends = [p * q for p in out for q in a.bounds]
+        out = min(ends), max(ends)
+    return out
 
 
 def variance(a: Symbolic, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Symbolic:
@@ -79,7 +99,12 @@ def cumulative(name: str, a: Symbolic, axis: int) -> Symbolic:
         place = (*index[:at], k, *index[at + 1 :])
         return f"{name}({k} in 0..{a.shape[at]} if {k} <= {index[at]} : {bare(a.at(place))})"
 
-    return a.trace.define(a.shape, element, a.kind)
+    out = a.trace.define(a.shape, element, a.kind)
+    if name in ("max", "min"):
+        out.bounds = a.bounds
+    elif name == "sum":
+        out.bounds = _summed(a.bounds, a.shape[at])
+    return out
 
 
 def arg_extreme(name: str, a: Symbolic, axis: int | None, keepdims: bool = False) -> Symbolic:
@@ -96,6 +121,7 @@ def arg_extreme(name: str, a: Symbolic, axis: int | None, keepdims: bool = False
         return f"floor(min({k} in 0..{source.shape[at]} if {source.at(place)} = {best.at(index)} : {k}))"
 
     out = a.trace.define(best.shape, element, "int")
+    out.bounds = (0, max(source.shape[at] - 1, 0))
     if not keepdims:
         return out
     return expand_dims(out, at) if axis is not None else reshape(out, (1,) * a.ndim)
@@ -125,7 +151,9 @@ def matmul(a: Symbolic, b: Symbolic) -> Symbolic:
         q = right.at((*lead, k, *j) if columns else (k,))
         return f"sum({k} in 0..{n} : {p} * {q})"
 
-    return a.trace.define(shape, element, common((a, b)))
+    out = a.trace.define(shape, element, common((a, b)))
+    out.bounds = _summed(_products([a, b]), n)
+    return out
 
 
 def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
@@ -152,7 +180,9 @@ def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
         ranges = ", ".join(f"{v} in 0..{sizes[c]}" for c, v in bound.items())
         return f"sum({ranges} : {product})" if bound else f"({product})"
 
-    return trace.define(tuple(sizes[c] for c in right), element, common(tuple(arrays)))
+    out = trace.define(tuple(sizes[c] for c in right), element, common(tuple(arrays)))
+    out.bounds = _summed(_products(arrays), math.prod(sizes[c] for c in bound))
+    return out
 
 
 def _without_dots(subscripts: str, ranks: Sequence[int]) -> str:
@@ -328,7 +358,7 @@ def triangle(a: Symbolic, diagonal: int, lower: bool) -> Symbolic:
     def element(index: Index) -> str:
         return f"(if {index[-1]} {sign} {indices.plus(index[-2], diagonal)} then {bare(source.at(index))} else {zero})"
 
-    out = Symbolic(a.trace, a.shape, element, source.kind, source.weight + 1)
+    out = Symbolic(a.trace, a.shape, element, source.kind, source.weight + 1, hull([source.bounds, (0, 0)]))
     return apply("not_equal", out, a.trace.constant(0)) if a.kind == "bool" else out
 
 
@@ -352,7 +382,7 @@ def concatenate(arrays: Sequence[Symbolic], axis: int) -> Symbolic:
         return f"({out})"
 
     weight = 1 + sum(p.weight for p in parts)
-    out = Symbolic(parts[0].trace, shape, element, common(tuple(parts)), weight)
+    out = Symbolic(parts[0].trace, shape, element, common(tuple(parts)), weight, hull([p.bounds for p in parts]))
     return apply("not_equal", out, out.trace.constant(0)) if all(a.kind == "bool" for a in arrays) else out
 
 
@@ -375,7 +405,7 @@ def pad(a: Symbolic, amounts: Sequence[tuple[int, int]], value: Symbolic) -> Sym
         text = bare(source.at(place))
         return f"(if {' and '.join(guards)} then {text} else {fill.at(())})" if guards else f"({text})"
 
-    return Symbolic(a.trace, shape, element, common((source, fill)), source.weight + 1)
+    return Symbolic(a.trace, shape, element, common((source, fill)), source.weight + 1, hull([source.bounds, fill.bounds]))
 
 
 def scatter_slice(a: Symbolic, part: Symbolic, axis: int, start: int | None, stop: int | None, step: int) -> Symbolic:
@@ -407,7 +437,8 @@ def scatter_box(a: Symbolic, part: Symbolic, ranges: Sequence[range]) -> Symboli
             return f"({bare(new.at(tuple(place)))})"
         return f"(if {' and '.join(guards)} then {bare(new.at(tuple(place)))} else {bare(base.at(index))})"
 
-    out = Symbolic(a.trace, a.shape, element, common((base, new)), base.weight + new.weight + 1)
+    bounds = hull([base.bounds, new.bounds])
+    out = Symbolic(a.trace, a.shape, element, common((base, new)), base.weight + new.weight + 1, bounds)
     return apply("not_equal", out, a.trace.constant(0)) if a.kind == "bool" else out
 
 
@@ -468,5 +499,7 @@ def counting(trace: Trace, start: Any, stop: Any, step: Any) -> Symbolic:
         return Symbolic(trace, (), lambda _: text, "int")
 
     out = Symbolic(trace, values.shape, element, kind, 1)
-    out.known = values if kind == "int" else None
+    if kind == "int":
+        out.known = values
+        out.bounds = (int(min(values, default=0)), int(max(values, default=0)))
     return out

@@ -24,6 +24,8 @@ Element = Callable[[Index], str]
 Number = int | float
 #: `int`: its text is an integer of the grammar, for indices and remainders; `rounded`: an integer whose text is a value.
 Kind = Literal["float", "int", "rounded", "bool"]
+#: The least and the greatest that the elements of an array of integers can be.
+Bounds = tuple[int, int]
 
 #: Operations in the text of an element from which on it gets a name before it becomes part of another.
 LONG = 12
@@ -56,6 +58,12 @@ def kind_of(array: arg.Array) -> Kind:
     if array.is_bool:
         return "bool"
     return "float" if array.type[0] in "fbe" else "int"
+
+
+def bounds_of(type_name: str) -> Bounds:
+    """The least and the greatest number of a type of integers: `s8`, `u32` and so on."""
+    bits = int(type_name[1:])
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if type_name[0] == "s" else (0, (1 << bits) - 1)
 
 
 def bare(text: str) -> str:
@@ -108,7 +116,7 @@ class Trace:
 
         if kind == "bool":
             return Symbolic(self, array.shape, lambda at: f"({element(at)} != 0)", "bool", 1)
-        return Symbolic(self, array.shape, element, kind)
+        return Symbolic(self, array.shape, element, kind, bounds=bounds_of(array.type) if kind == "int" else None)
 
     def constant(self, value: Any) -> Symbolic:
         """Numbers: one, or an array whose elements the formula spells out."""
@@ -130,7 +138,9 @@ class Trace:
             out = Symbolic(self, array.shape, _table(array), numbers, array.size)
         if kind == "bool":
             return Symbolic(self, out.shape, lambda at: f"({out.at(at)} = 1)", "bool", out.weight)
-        out.known = array if kind == "int" else None
+        if kind == "int":
+            out.known = array
+            out.bounds = (min(flat, default=0), max(flat, default=0))
         return out
 
     def define(self, shape: tuple[int, ...], element: Element, kind: Kind) -> Symbolic:
@@ -152,8 +162,18 @@ class Trace:
 class Symbolic:
     """An array of a function that is traced. `weight` counts the operations in the text of an element."""
 
-    def __init__(self, trace: Trace, shape: tuple[int, ...], element: Element, kind: Kind = "float", weight: int = 0) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        shape: tuple[int, ...],
+        element: Element,
+        kind: Kind = "float",
+        weight: int = 0,
+        bounds: Bounds | None = None,
+    ) -> None:
         self.trace, self.shape, self.kind, self.weight = trace, tuple(int(n) for n in shape), kind, weight
+        #: `None` where nothing is known of them.
+        self.bounds = bounds
         self._element = element
         self._named: Symbolic | None = None
         #: Integers that are known when the function is traced.
@@ -175,7 +195,7 @@ class Symbolic:
 
     def view(self, shape: tuple[int, ...], place: Callable[[Index], Index]) -> Symbolic:
         """The same elements at other places: `place` gives the index in this array."""
-        return Symbolic(self.trace, shape, lambda index: self.at(place(index)), self.kind, self.weight)
+        return Symbolic(self.trace, shape, lambda index: self.at(place(index)), self.kind, self.weight, self.bounds)
 
     def short(self, most: int = LONG) -> Symbolic:
         """The same value, under a name if the text of an element has more than `most` operations."""
@@ -183,6 +203,7 @@ class Symbolic:
             return self
         if self._named is None:
             self._named = self.trace.define(self.shape, self.at, self.kind)
+            self._named.bounds = self.bounds
         return self._named
 
 
