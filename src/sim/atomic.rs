@@ -62,6 +62,11 @@ impl Machine<'_> {
             operand: self.one_operand((w, exec), *op, srcs, access.scope),
         };
         self.order_accesses(w, pc, &targets, elems, kind, false)?;
+        // Which lane of an instruction comes first, nothing says.
+        if let Some(dice) = &mut self.dice {
+            let order = dice.order();
+            targets.sort_by_key(|t| order[t.lane]);
+        }
         let word = NumTy::Int(IntTy {
             width: (elem * 8) as u8,
             signed: false,

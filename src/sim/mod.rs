@@ -45,6 +45,8 @@ pub mod int;
 pub mod int_sym;
 mod integer_sum;
 mod kept;
+mod known_collectives;
+mod known_lanes;
 mod machine;
 mod matrix;
 mod matrix_moves;

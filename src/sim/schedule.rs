@@ -5,7 +5,7 @@
 //! which a test can try to break: the same kernel runs under schedules that interleave warps and
 //! diverged lanes in any order, and must come to the same outcome.
 
-use super::warp::{Warp, lanes};
+use super::warp::{LANES, Warp, lanes};
 use crate::kernel::Pc;
 
 /// Most instructions that a warp executes before another may.
@@ -34,6 +34,11 @@ impl Dice {
     /// Instructions of the next turn.
     pub(super) fn turn(&mut self) -> u64 {
         1 + self.below(LONGEST_TURN)
+    }
+
+    /// A place for each lane in an order of all lanes.
+    pub(super) fn order(&mut self) -> [u64; LANES] {
+        std::array::from_fn(|lane| self.below(1 << 20) << 5 | lane as u64)
     }
 
     /// Some group of lanes that stand at one pc, instead of the one with the lowest.
