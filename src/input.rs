@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::answer::{ErrorKind, Finding, Part, Site, WarningKind};
 use crate::diag::{Diagnostic, Source, visible};
 use crate::formula::{self, Formula, Trouble};
-use crate::kernel::{self, Kernel, LowerError, LowerWarning, Op, retries};
+use crate::kernel::{self, Kernel, LowerError, LowerWarning, Op, Pc, retries};
 use crate::ptx::{self, Function, Id, Module};
 use crate::report::Failure;
 use crate::spec::contents::Sources;
@@ -268,6 +268,18 @@ impl Lowered {
             })
         };
         self.merged.as_ref().filter(pairs).unwrap_or(&self.kernel)
+    }
+
+    /// The loads that loops which are updates begin with: what one reads in a race with such updates, the exchange checks
+    /// again, and nothing else is made of it.
+    pub fn rechecked(&self) -> Vec<Pc> {
+        let Some(merged) = &self.merged else {
+            return Vec::new();
+        };
+        let both = self.kernel.insts.iter().zip(&merged.insts).enumerate();
+        let loads = |op: &Op| matches!(op, Op::Ld { .. });
+        let left_out = both.filter(|(_, (a, b))| loads(&a.op) && !loads(&b.op));
+        left_out.map(|(pc, _)| Pc(pc as u32)).collect()
     }
 
     /// The kernel as a launch runs it.

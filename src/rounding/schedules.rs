@@ -22,6 +22,7 @@ use crate::grid::{Subject, numbers};
 use crate::input::Lowered;
 use crate::kernel::{Fmt, Kernel, Pc, ScheduleUse};
 use crate::sim::numbers::Memory;
+use crate::sim::schedule::Dice;
 use crate::sim::{Outcome, WarningKind};
 use crate::spec::launch::Selection;
 use crate::spec::{ElemTy, Numbered};
@@ -36,7 +37,10 @@ use super::sample::{LAWS, Law, everywhere, length};
 const PLACES: usize = 8;
 
 /// Kinds of input on which other schedules are executed.
-const TRIED: usize = 3;
+const TRIED: usize = 6;
+
+/// Orders that are drawn for one input.
+const DRAWN: u64 = 8;
 
 /// Answers for the kernels of a pair, or for the one beside a formula, that ran without a finding.
 pub(crate) fn of_pair(
@@ -92,7 +96,7 @@ pub(crate) fn same_bits(
         let because = "every order of the updates that meet in memory makes the same bits";
         return answer(SameBits::Yes, because, Vec::new());
     }
-    if let Some(found) = refuted((subject, &lowered.kernel), outcome) {
+    if let Some(found) = refuted((subject, lowered), outcome) {
         return Determinism {
             schedules: Some(found),
             ..answer(
@@ -154,53 +158,48 @@ fn places(subject: &Subject<'_>, outcome: &Outcome, what: ScheduleUse) -> Vec<Pc
 }
 
 /// An element that two schedules leave with different bits.
-fn refuted((subject, kernel): (&Subject<'_>, &Kernel), outcome: &Outcome) -> Option<Schedules> {
-    let ctas = subject.resolved.launch.ctas();
-    if outcome.stats.thread_instructions > LIMITS.confirm
-        || subject.resolved.selection != Selection::All
-    {
+fn refuted((subject, lowered): (&Subject<'_>, &Lowered), outcome: &Outcome) -> Option<Schedules> {
+    let work = outcome.stats.thread_instructions;
+    if work > LIMITS.confirm || subject.resolved.selection != Selection::All {
         return None;
     }
+    let runs = (LIMITS.confirm / work.max(1)).clamp(2, DRAWN);
     LAWS.iter()
         .take(TRIED)
-        .find_map(|law| refuted_on((subject, kernel), law, ctas))
+        .find_map(|law| refuted_on((subject, lowered), law, runs))
 }
 
 /// The same on one kind of input.
 fn refuted_on(
-    (subject, kernel): (&Subject<'_>, &Kernel),
+    (subject, lowered): (&Subject<'_>, &Lowered),
     law: &Law,
-    ctas: u64,
+    runs: u64,
 ) -> Option<Schedules> {
+    let ctas = subject.resolved.launch.ctas();
     let input = everywhere(subject, law)?;
     let resolved = filled(subject.resolved, subject.arrays, &input)?;
     let executed = Subject {
-        kernel,
+        kernel: &lowered.kernel,
         resolved: &resolved,
         ..*subject
     };
+    let rechecked = lowered.rechecked();
     let ranks: Vec<u64> = (0..ctas).collect();
     let turned: Vec<u64> = ranks.iter().rev().copied().collect();
-    let first = numbers::in_other_order(&executed, &ranks, None)?;
-    let orders: [(&[u64], Option<u64>, &str); 4] = [
-        (&turned, None, "the CTAs in the opposite order"),
-        (
-            &ranks,
-            Some(1),
-            "warps and lanes in an order that was drawn",
-        ),
-        (&turned, Some(2), "CTAs, warps and lanes in another order"),
-        (
-            &ranks,
-            Some(3),
-            "warps and lanes in another order that was drawn",
-        ),
-    ];
-    for (ranks, seed, order) in orders {
-        if ranks.len() == 1 && seed.is_none() {
-            continue;
-        }
-        let Some(second) = numbers::in_other_order(&executed, ranks, seed) else {
+    let first = numbers::in_other_order(&executed, (&ranks, None), &rechecked)?;
+    let reversed = (ctas > 1).then(|| (turned, None, "the CTAs in the opposite order"));
+    let drawn = (1..=runs).map(|seed| {
+        let mut dice = Dice::new(seed);
+        let mut ranks = ranks.clone();
+        ranks.sort_by_cached_key(|_| dice.below(u64::MAX));
+        let order = match ctas {
+            1 => "warps and lanes in an order that was drawn",
+            _ => "CTAs, warps and lanes in an order that was drawn",
+        };
+        (ranks, Some(seed), order)
+    });
+    for (ranks, seed, order) in reversed.into_iter().chain(drawn) {
+        let Some(second) = numbers::in_other_order(&executed, (&ranks, seed), &rechecked) else {
             continue;
         };
         if let Some((array, off, elem, [x, y])) = differing(subject, [&first, &second]) {

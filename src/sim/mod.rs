@@ -70,7 +70,7 @@ pub mod race;
 mod rounding;
 mod run;
 mod scatter;
-mod schedule;
+pub(crate) mod schedule;
 pub mod shadow;
 pub mod sign;
 mod step;

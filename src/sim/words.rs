@@ -352,9 +352,12 @@ impl Machine<'_> {
                 exact: float(old).and_then(|x| AnyOrder::default().with(x, fmt)),
             };
             let sums = self.float_updates.entry(place).or_insert_with(first);
+            // A store has put something else there, after all updates before and before all that come.
+            if sums.left.is_some_and(|left| left != old) {
+                *sums = first();
+            }
             sums.count += 1;
-            let left = float(old).filter(|_| sums.count == 1 || sums.left == Some(old));
-            let exact = sums.exact.filter(|_| left.is_some()).zip(float(b));
+            let exact = sums.exact.zip(float(b));
             sums.exact = exact.and_then(|(sum, x)| sum.with(x, fmt));
             if sums.exact.is_none() && (sums.count > 2 || sums.count == 2 && !sums.from_zero) {
                 let site = self.site(pc, w, 1 << lane, "adds to memory");
