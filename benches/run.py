@@ -17,7 +17,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 VOLTA = os.environ.get("VOLTA_BINARY", str(TARGET / "release" / "volta"))
-STEPS, TURNS, THREADS, RUNS = 16, 200, 256, 3
+STEPS, TURNS, THREADS, RUNS = 16, 600, 256, 3
 
 # Registers of each kind: f32 %f, f64 %d, b32 %r, b64 %q, b16 %h, predicates %p; numbers 0 to 3 hold something at the start.
 CLASSES = {

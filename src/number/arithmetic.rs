@@ -2,7 +2,7 @@
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 
-use super::{Exact, Float, Value, decode, flushed, function, half, infinity, nan, zero};
+use super::{Exact, Float, Value, decode, directed, flushed, function, half, infinity, nan, zero};
 
 /// The operands of an operation, taken apart, with the format and rounding of the result.
 struct Case {
@@ -88,8 +88,14 @@ pub(super) fn clamped(fmt: Fmt, mods: &FloatMods, bits: u64) -> u64 {
 
 /// Operations that the processor rounds as they are to be.
 fn fast(op: FloatOp, (fmt, src): (Fmt, Fmt), mods: &FloatMods, [a, b, c]: [u64; 3]) -> Option<u64> {
-    if fmt != src || !matches!(mods.rnd, Rnd::None | Rnd::Rn) {
+    if fmt != src {
         return None;
+    }
+    if !matches!(mods.rnd, Rnd::None | Rnd::Rn) {
+        return match fmt {
+            Fmt::F32 => directed::operation(op, mods.rnd, [a, b, c]),
+            _ => None,
+        };
     }
     if fmt.bits() < 64 && function::is_approximated(op) {
         return function::quick(op, fmt, a);

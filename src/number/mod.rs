@@ -15,6 +15,7 @@ mod any_order;
 mod arithmetic;
 mod compare;
 mod convert;
+mod directed;
 mod function;
 mod half;
 mod lanes;

@@ -45,6 +45,7 @@ pub mod int;
 pub mod int_sym;
 mod integer_sum;
 mod kept;
+mod known_atomics;
 mod known_collectives;
 mod known_lanes;
 mod machine;
