@@ -187,7 +187,7 @@ fn refuted_on(
     let ranks: Vec<u64> = (0..ctas).collect();
     let turned: Vec<u64> = ranks.iter().rev().copied().collect();
     let first = numbers::in_other_order(&executed, (&ranks, None), &rechecked)?;
-    let reversed = (ctas > 1).then(|| (turned, None, "the CTAs in the opposite order"));
+    let reversed = (ctas > 1).then_some((turned, None, "the CTAs in the opposite order"));
     let drawn = (1..=runs).map(|seed| {
         let mut dice = Dice::new(seed);
         let mut ranks = ranks.clone();

@@ -144,10 +144,10 @@ impl Machine<'_> {
                     let x = low(x >> (k as u32 * f.bits()), bits);
                     if ftz { number::flushed(f, x) } else { x }
                 };
-                for k in 0..usize::from(parts) {
+                for (k, holds) in holds.iter_mut().enumerate().take(parts.into()) {
                     for i in lanes(exec) {
                         let r = number::compare(cmp, f, given(a[i], k), given(b[i], k));
-                        holds[k] |= u32::from(r) << i;
+                        *holds |= u32::from(r) << i;
                     }
                 }
             }
@@ -219,8 +219,8 @@ impl Machine<'_> {
         };
         let mut words = [0; LANES];
         for (i, word) in words.iter_mut().enumerate() {
-            for k in 0..usize::from(*parts) {
-                let bit = u64::from(holds[k] >> i & 1);
+            for (k, holds) in holds.iter().enumerate().take((*parts).into()) {
+                let bit = u64::from(holds >> i & 1);
                 *word |= (bit * yes) << (k as u32 * dty.bits());
             }
         }
