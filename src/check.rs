@@ -311,7 +311,10 @@ impl Asked<'_> {
                 } else {
                     let shadow = (self.options.rounding > 0).then(|| {
                         let shadow = Shadow::new(&reference, &setup.arrays);
-                        (shadow, of_pair(&subjects, [&reference, &optimized]))
+                        (
+                            shadow,
+                            of_pair(&subjects, self.lowered, [&reference, &optimized]),
+                        )
                     });
                     draft = self
                         .options

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::answer::{ErrorKind, Finding, Part, Site, WarningKind};
 use crate::diag::{Diagnostic, Source, visible};
 use crate::formula::{self, Formula, Trouble};
-use crate::kernel::{self, Kernel, LowerError, LowerWarning, retries};
+use crate::kernel::{self, Kernel, LowerError, LowerWarning, Op, Pc, retries};
 use crate::ptx::{self, Function, Id, Module};
 use crate::report::Failure;
 use crate::spec::contents::Sources;
@@ -257,6 +257,31 @@ pub struct Lowered {
 }
 
 impl Lowered {
+    /// The kernel with loops as updates, where that is so bit for bit: all of them are updates that commute so.
+    pub fn exact(&self) -> &Kernel {
+        let pairs = |merged: &&Kernel| {
+            let both = self.kernel.insts.iter().zip(&merged.insts);
+            let mut new = both.filter(|(a, b)| a.op != b.op).map(|(_, b)| &b.op);
+            new.all(|op| match op {
+                Op::Atom { op, access, .. } => kernel::commutes_bit_for_bit(*op, access.ty),
+                _ => true,
+            })
+        };
+        self.merged.as_ref().filter(pairs).unwrap_or(&self.kernel)
+    }
+
+    /// The loads that loops which are updates begin with: what one reads in a race with such updates, the exchange checks
+    /// again, and nothing else is made of it.
+    pub fn rechecked(&self) -> Vec<Pc> {
+        let Some(merged) = &self.merged else {
+            return Vec::new();
+        };
+        let both = self.kernel.insts.iter().zip(&merged.insts).enumerate();
+        let loads = |op: &Op| matches!(op, Op::Ld { .. });
+        let left_out = both.filter(|(_, (a, b))| loads(&a.op) && !loads(&b.op));
+        left_out.map(|(pc, _)| Pc(pc as u32)).collect()
+    }
+
     /// The kernel as a launch runs it.
     pub fn run_by(&self, launch: &Launch) -> &Kernel {
         let reals = !launch.numbers && launch.words.is_none() && launch.trees.is_none();

@@ -152,7 +152,8 @@ impl Looked<'_> {
         let deciding = self.deciding();
         let subjects = self.subjects(setup, &deciding);
         let determinism = subjects.first().filter(|_| options.deterministic);
-        let determinism = determinism.map(|subject| same_bits(subject, &side.outcome, verdict));
+        let determinism = determinism
+            .map(|subject| same_bits((subject, &self.lowered[0]), &side.outcome, verdict));
         let rounds = [Rounds::of(&ran, &side)];
         let described = vec![launches::describe(&ran, &side)];
         let mut report = Report {

@@ -19,7 +19,7 @@ use crate::decide;
 use crate::grid::numbers;
 use crate::grid::sequence::Ended;
 use crate::input::Files;
-use crate::kernel::pure;
+use crate::kernel::{Pc, pure};
 use crate::report::precision::{Rounds, precision};
 use crate::report::values::Values;
 use crate::report::{self, Answer, Failure, Report, Verdict};
@@ -72,7 +72,7 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         let strict = make_strict(&mut covered.outcome);
         covered.outcome.defects.extend(strict);
     }
-    let notes = order_notes(&mut covered.outcome);
+    let notes = order_notes(&mut covered.outcome, &alone.lowered.rechecked());
     let side = Ended::from(covered);
     let launches = alone.ran();
     let mut found = Found::default();
@@ -241,14 +241,13 @@ fn require_values(setup: &Setup) -> Result<(), Failure> {
 
 /// What depends on an order that other schedules change is no reason for `unknown` here: the values are those of
 /// the schedule that was run.
-fn order_notes(outcome: &mut Outcome) -> Vec<crate::sim::Finding<WarningKind>> {
+fn order_notes(outcome: &mut Outcome, rechecked: &[Pc]) -> Vec<crate::sim::Finding<WarningKind>> {
     let mut unknowns = std::mem::take(&mut outcome.unknowns);
     unknowns.append(&mut outcome.by_schedule);
-    let is_order = |k| k == UnknownKind::NondeterministicValue;
-    let has_values = !unknowns.iter().any(|u| !is_order(u.kind));
+    let has_values = unknowns.iter().all(|u| numbers::is_order(u, rechecked));
     let (order, rest) = unknowns
         .into_iter()
-        .partition(|u| has_values && is_order(u.kind) && u.sites.len() > 1);
+        .partition(|u| has_values && u.sites.len() > 1);
     outcome.unknowns = rest;
     let order: Vec<crate::sim::Finding<UnknownKind>> = order;
     let note = |u: crate::sim::Finding<UnknownKind>| crate::sim::Finding {

@@ -10,7 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::kernel::{AtomOp, FloatOp, Kernel, NumTy, Pc};
+use crate::kernel::{AtomOp, FloatMods, FloatOp, Fmt, Kernel, NumTy, Pc};
+use crate::number;
 use crate::sim::guarded::Guard;
 use crate::sim::race::Kind;
 use crate::sim::{Outcome, Writes};
@@ -18,7 +19,7 @@ use crate::spec::{Arrays, Bindings};
 use crate::term::left::{self, cut, piece_bytes, write};
 use crate::term::overflow::Narrow;
 use crate::term::word::{Does, Operation};
-use crate::term::{Agreement, ArrayId, BitsOp, Copied, ICmp, Serials, TermId, TermStore};
+use crate::term::{Agreement, ArrayId, BitsOp, Copied, ICmp, Serials, Sort, TermId, TermStore};
 
 use super::between::{Meeting, Met, Overlap, Record};
 use super::guards::Guards;
@@ -90,6 +91,8 @@ pub struct Initials<'a> {
     pub bindings: &'a Bindings,
     /// The arrays.
     pub arrays: &'a Arrays,
+    /// Floats are words, so that bits are asked.
+    pub by_words: bool,
 }
 
 /// The bits of `lo..hi`, if all of it was written.
@@ -156,17 +159,20 @@ impl Initials<'_> {
 fn combine(
     store: &mut TermStore,
     kind: Kind,
-    x: TermId,
-    y: TermId,
-    initial: TermId,
+    [x, y, initial]: [TermId; 3],
+    by_words: bool,
 ) -> Option<TermId> {
     let Kind::Atomic { op, ty, .. } = kind else {
         return None;
     };
     match ty {
-        NumTy::Float(_) if store.as_word(x).is_some() || store.as_word(y).is_some() => {
-            combine_words(store, [x, y, initial])
-        }
+        NumTy::Float(f) if by_words => match [x, y].map(|t| store.as_bits(t)) {
+            [Some(x), Some(y)] if is_whole(store, initial, f) => {
+                let extremum = combine_known(op, f, [x, y])?;
+                Some(store.bits(f.bits() as u8, extremum))
+            }
+            _ => combine_words(store, [x, y, initial]),
+        },
         NumTy::Float(f) => {
             let [p, q, i] = [x, y, initial].map(|t| store.of_bits(f, t));
             let r = match op {
@@ -209,6 +215,21 @@ fn combine(
             })
         }
     }
+}
+
+/// True if a piece of memory is one float of a format.
+fn is_whole(store: &TermStore, t: TermId, fmt: Fmt) -> bool {
+    store.sort(t) == Sort::Bits(fmt.bits() as u8)
+}
+
+/// The same of known floats, bit for bit: extrema alone, since of a sum the order decides how it is rounded.
+fn combine_known(op: AtomOp, fmt: Fmt, [x, y]: [u64; 2]) -> Option<u64> {
+    let op = match op {
+        AtomOp::Min => FloatOp::Min,
+        AtomOp::Max => FloatOp::Max,
+        _ => return None,
+    };
+    number::operation(op, (fmt, fmt), &FloatMods::default(), [x, y, 0])
 }
 
 /// The same where floats are words: two additions onto a zero have the same bits in either order, and extrema in
@@ -457,7 +478,8 @@ impl Memory {
                             narrow,
                         };
                         let initial = initials.bits(&mut into, array, at, elem);
-                        let joined = initial.and_then(|i| combine(store, kind, x, y, i));
+                        let joined = initial
+                            .and_then(|i| combine(store, kind, [x, y, i], initials.by_words));
                         match joined {
                             Some(t) => write(store, there, at, t),
                             None => self.lost.push((array, at)),

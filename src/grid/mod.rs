@@ -391,6 +391,7 @@ impl<'a> Whole<'a> {
             kernel: self.subject.kernel,
             bindings: &self.subject.resolved.bindings,
             arrays: &self.subject.resolved.arrays,
+            by_words: self.subject.resolved.launch.words.is_some(),
         };
         let gathers = std::mem::take(&mut o.gathers);
         let map = self.memory.add(o, &overlaps, initials);

@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::kernel::Pc;
 use crate::sim::numbers::Memory;
 use crate::sim::strong::waits;
 use crate::sim::{Finding, Noting, UnknownKind};
@@ -69,16 +70,17 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
 }
 
 /// What the CTAs leave in another order, with warps and diverged lanes in an order that is drawn; `None` unless every
-/// CTA ends without a finding and with all of memory known.
-pub fn in_other_order(subject: &Subject, ranks: &[u64], seed: Option<u64>) -> Option<Memory> {
+/// CTA ends without a finding, and with all of memory known. What `rechecked` loads read in a race is of no consequence.
+pub fn in_other_order(
+    subject: &Subject,
+    (ranks, seed): (&[u64], Option<u64>),
+    rechecked: &[Pc],
+) -> Option<Memory> {
     let limits = subject.limits(subject.deciding.limits.memory);
     let mut memory = Memory::default();
     // Those that run together are not taken apart.
     let leader = |r: &&u64| subject.resolved.launch.leader(**r) == **r;
     let ranks: Vec<u64> = ranks.iter().filter(leader).copied().collect();
-    if ranks.len() > 1 && waits(subject.kernel) {
-        return None;
-    }
     for (i, &rank) in ranks.iter().enumerate() {
         if subject.deciding.limits.reached().is_some() {
             return None;
@@ -90,12 +92,25 @@ pub fn in_other_order(subject: &Subject, ranks: &[u64], seed: Option<u64>) -> Op
         };
         let outcome = subject.settled(rank, &limits, &noting);
         let left = outcome.memory.filter(Memory::is_known)?;
-        if !outcome.defects.is_empty() {
+        // What depends on the order has the value of this one; anything else may have ended the run early.
+        let settled = |u| is_order(u, rechecked);
+        if !outcome.defects.is_empty() || !outcome.unknowns.iter().all(settled) {
             return None;
         }
         memory = left;
     }
     Some(memory)
+}
+
+/// True of what is open because of an order that other schedules change, or because a load races whose value is checked
+/// again: a run on numbers has the values of its own schedule.
+pub fn is_order(u: &Finding<UnknownKind>, rechecked: &[Pc]) -> bool {
+    let read_again = || u.sites.iter().any(|s| rechecked.contains(&s.pc));
+    match u.kind {
+        UnknownKind::NondeterministicValue => true,
+        UnknownKind::Undecided => u.sites.len() > 1 && read_again(),
+        _ => false,
+    }
 }
 
 /// Every CTA of the grid, if it is small enough.

@@ -6,8 +6,8 @@
 //! that only have the means to order threads do so where running each CTA alone leaves something open.
 //!
 //! Sound: both are complete on their own; which one answers is a matter of what it can decide. Values are compared
-//! between the runs: where they are equal over the reals only, a note says so, and where they are not, the result is
-//! `order-dependent`, with the first step at which the orders part.
+//! between the runs: where they are equal over the reals only, a note says so (floats that are words must be the same
+//! operations), and where they are not, the result is `order-dependent`, with the first step at which the orders part.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::term::{ArrayId, TermId};
 
 use super::discharge::{discharge, merge};
 use super::select::Elements;
-use super::{Covered, Subject};
+use super::{Covered, Subject, same_bits};
 
 /// Most runs, each with its order.
 const MAX_RUNS: usize = 1 << 10;
@@ -51,10 +51,10 @@ pub(super) fn or_alone(
 ) -> Covered {
     let launch = &subject.resolved.launch;
     let whole = ranks.len() as u64 == launch.ctas();
-    let terms = !launch.numbers && launch.words.is_none() && launch.trees.is_none();
+    let compared = !launch.numbers && launch.trees.is_none();
     let few = u64::from(launch.threads()).saturating_mul(launch.ctas()) <= MAX_COUNTING;
-    let ordering = concerns(subject.kernel);
-    if !whole || !terms || !ordering && !(few && counts(subject.kernel)) {
+    let counting = launch.words.is_none() && few && counts(subject.kernel);
+    if !whole || !compared || !concerns(subject.kernel) && !counting {
         return alone(subject, ranks);
     }
     // A race may be none where strong accesses, whose order is open, turn out to order it.
@@ -69,7 +69,7 @@ pub(super) fn or_alone(
     };
     match each {
         Some(each) if decided(&each) => each,
-        Some(each) if !ordering => {
+        Some(each) if !concerns(subject.kernel) => {
             let all = together(subject);
             // Too many orders to run: what is open of each CTA says more.
             let late = |f: &Finding<UnknownKind>| f.kind == UnknownKind::Limit;
@@ -162,6 +162,9 @@ fn explore(subject: &Subject) -> (Outcome, u64) {
         out.unknowns.push(too_many(most));
         return (out, terms);
     };
+    if subject.resolved.launch.words.is_some() {
+        same_bits(&mut outcome);
+    }
     discharge(&mut outcome, subject.arrays, subject.deciding);
     (outcome, terms)
 }

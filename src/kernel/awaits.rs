@@ -282,7 +282,12 @@ fn constant(kernel: &Kernel, src: Src) -> Option<u64> {
         inst.op.defs(&mut |r| writes |= r == reg);
         let number = match (&inst.op, inst.guard) {
             _ if !writes => continue,
-            (Op::Mov { src: Src::Imm(n), .. }, None) => *n,
+            (
+                Op::Mov {
+                    src: Src::Imm(n), ..
+                },
+                None,
+            ) => *n,
             _ => return None,
         };
         if found.replace(number).is_some_and(|n| n != number) {

@@ -99,7 +99,7 @@ pub use int_op::*;
 pub use lower::{Lowered, lower, lower_with};
 pub use matrix_op::*;
 pub use op::*;
-pub use schedule_use::ScheduleUse;
+pub use schedule_use::{ScheduleUse, commutes_bit_for_bit};
 pub use tensor_op::{Collector, Lanes, TensorA, TensorCopy, TensorKind, TensorMma, TensorOp};
 pub use types::*;
 pub use usage::{AccessUse, ParamUse, param_uses};

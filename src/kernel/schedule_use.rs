@@ -39,3 +39,8 @@ pub(super) fn update(op: AtomOp, ty: Option<NumTy>) -> ScheduleUse {
         AtomOp::Cas | AtomOp::Exch | AtomOp::Inc | AtomOp::Dec => ScheduleUse::Order,
     }
 }
+
+/// True of updates whose old value is not read that leave the same bits in any order.
+pub fn commutes_bit_for_bit(op: AtomOp, ty: NumTy) -> bool {
+    update(op, Some(ty)) == ScheduleUse::Free
+}

@@ -2,7 +2,7 @@
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 
-use super::{Exact, Float, Value, decode, flushed, function, half, infinity, nan, zero};
+use super::{Exact, Float, Value, decode, directed, flushed, function, half, infinity, nan, zero};
 
 /// The operands of an operation, taken apart, with the format and rounding of the result.
 struct Case {
@@ -21,6 +21,39 @@ pub fn operation(
     if mods.oob {
         return None;
     }
+    rounded_once((fmt, src_fmt), op, mods, bits, |formats, given| match fast(
+        op,
+        (fmt, src_fmt),
+        mods,
+        given,
+    ) {
+        Some(bits) => Some(bits),
+        None => general(op, formats, mods, given),
+    })
+}
+
+/// The same without the processor's arithmetic, for the tests of what uses it.
+#[cfg(test)]
+pub(super) fn taken_apart(
+    op: FloatOp,
+    formats: (Fmt, Fmt),
+    mods: &FloatMods,
+    bits: [u64; 3],
+) -> Option<u64> {
+    rounded_once(formats, op, mods, bits, |formats, given| {
+        general(op, formats, mods, given)
+    })
+}
+
+/// An operation on operands that `.ftz` has flushed, of which the result is flushed and clamped.
+#[inline]
+fn rounded_once(
+    (fmt, src_fmt): (Fmt, Fmt),
+    op: FloatOp,
+    mods: &FloatMods,
+    bits: [u64; 3],
+    result: impl FnOnce([Fmt; 3], [u64; 3]) -> Option<u64>,
+) -> Option<u64> {
     let second = match op {
         FloatOp::Add | FloatOp::Sub => fmt,
         _ => src_fmt,
@@ -31,10 +64,7 @@ pub fn operation(
     for (b, f) in given.iter_mut().zip(formats) {
         *b = flush(f, *b);
     }
-    let result = match fast(op, (fmt, src_fmt), mods, given) {
-        Some(bits) => bits,
-        None => general(op, formats, mods, given)?,
-    };
+    let result = result(formats, given)?;
     Some(clamped(fmt, mods, flush(fmt, result)))
 }
 
@@ -58,8 +88,17 @@ pub(super) fn clamped(fmt: Fmt, mods: &FloatMods, bits: u64) -> u64 {
 
 /// Operations that the processor rounds as they are to be.
 fn fast(op: FloatOp, (fmt, src): (Fmt, Fmt), mods: &FloatMods, [a, b, c]: [u64; 3]) -> Option<u64> {
-    if fmt != src || !matches!(mods.rnd, Rnd::None | Rnd::Rn) {
+    if fmt != src {
         return None;
+    }
+    if !matches!(mods.rnd, Rnd::None | Rnd::Rn) {
+        return match fmt {
+            Fmt::F32 => directed::operation(op, mods.rnd, [a, b, c]),
+            _ => None,
+        };
+    }
+    if fmt.bits() < 64 && function::is_approximated(op) {
+        return function::quick(op, fmt, a);
     }
     match fmt {
         Fmt::F32 => {

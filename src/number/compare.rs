@@ -8,6 +8,11 @@ use super::{Value, decode, is_subnormal};
 
 /// How two floats are ordered; `None` if one is no number. Zeros are equal.
 fn order(fmt: Fmt, a: u64, b: u64) -> Option<Ordering> {
+    match fmt {
+        Fmt::F32 => return f32::from_bits(a as u32).partial_cmp(&f32::from_bits(b as u32)),
+        Fmt::F64 => return f64::from_bits(a).partial_cmp(&f64::from_bits(b)),
+        _ => {}
+    }
     let [x, y] = [a, b].map(|v| decode(fmt, v));
     if x.value == Value::Nan || y.value == Value::Nan {
         return None;

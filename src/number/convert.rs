@@ -3,6 +3,7 @@
 use crate::kernel::{FloatMods, Fmt, IntTy, Rnd};
 
 use super::arithmetic::clamped;
+use super::half::Half;
 use super::{Exact, Float, Layout, Top, Value, decode, flushed, infinity, largest, nan, zero};
 
 /// The modifiers of a conversion.
@@ -36,8 +37,33 @@ fn whole(x: Exact, rnd: Rnd) -> u128 {
     kept + u128::from(up)
 }
 
+/// A float in another format to nearest, by the processor's doubles; `None` of other formats and modifiers.
+#[inline]
+fn by_doubles(from: Fmt, to: Fmt, how: &Narrowing, bits: u64) -> Option<u64> {
+    let is_plain = !(how.sat || how.satfinite || how.relu || how.ftz);
+    if !is_plain || !matches!(how.rnd, Rnd::None | Rnd::Rn) {
+        return None;
+    }
+    let x = match (from, Half::of(from)) {
+        (Fmt::F32, _) => f64::from(f32::from_bits(bits as u32)),
+        (Fmt::F64, _) => f64::from_bits(bits),
+        (_, Some(half)) => half.widened(bits),
+        _ => return None,
+    };
+    Some(match (to, Half::of(to)) {
+        (Fmt::F32 | Fmt::F64, _) if x.is_nan() => nan(to),
+        (Fmt::F32, _) => (x as f32).to_bits().into(),
+        (Fmt::F64, _) => x.to_bits(),
+        (_, Some(half)) => half.narrowed(x),
+        _ => return None,
+    })
+}
+
 /// A float in another format; `None` for a random rounding.
 pub fn float_to_float(from: Fmt, to: Fmt, how: &Narrowing, bits: u64) -> Option<u64> {
+    if let Some(bits) = by_doubles(from, to, how, bits) {
+        return Some(bits);
+    }
     let flush = |f: Fmt, b| match how.ftz && f == Fmt::F32 {
         true => flushed(f, b),
         false => b,

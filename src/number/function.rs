@@ -9,6 +9,7 @@ use num_traits::{One, ToPrimitive};
 use crate::kernel::{FloatOp, Fmt, Rnd};
 use crate::term::enclosed;
 
+use super::half::Half;
 use super::{Exact, Float, Value, infinity, nan, zero};
 
 /// What a library function may err by, relative to its result.
@@ -42,9 +43,45 @@ pub(super) fn of(op: FloatOp, fmt: Fmt, x: Float) -> Option<u64> {
     }
     let e = x.exact()?;
     let v = libm::ldexp(e.mantissa as f64, e.exponent) * if e.negative { -1.0 } else { 1.0 };
+    if let Some(bits) = by_doubles(op, fmt, v) {
+        return Some(bits);
+    }
+    PRECISIONS.iter().find_map(|&bits| {
+        let ends = enclosed(op, e.negative, e.mantissa as u64, e.exponent, bits)?;
+        let [low, high] = ends.map(|(negative, magnitude, exponent)| {
+            scaled(negative, &magnitude, exponent).and_then(|x| x.round(fmt, Rnd::Rn))
+        });
+        low.filter(|_| low == high)
+    })
+}
+
+/// True of the operations that only an approximation computes.
+pub(super) fn is_approximated(op: FloatOp) -> bool {
+    use FloatOp::*;
+    matches!(op, Ex2 | Lg2 | Rsqrt | Sin | Cos | Tanh)
+}
+
+/// A function of a number of at most 32 bits, where double precision decides; `None` also of zeros and what is not finite.
+#[inline]
+pub(super) fn quick(op: FloatOp, fmt: Fmt, bits: u64) -> Option<u64> {
+    let v = match fmt {
+        Fmt::F32 => f64::from(f32::from_bits(bits as u32)),
+        _ => Half::of(fmt)?.widened(bits),
+    };
+    match v.is_finite() && v != 0.0 {
+        true => by_doubles(op, fmt, v),
+        false => None,
+    }
+}
+
+/// A function of a finite number that is not zero, where all doubles near the result of double precision round alike.
+#[inline]
+fn by_doubles(op: FloatOp, fmt: Fmt, v: f64) -> Option<u64> {
     let y = match op {
         FloatOp::Ex2 => libm::exp2(v),
-        FloatOp::Lg2 => libm::log2(v),
+        FloatOp::Lg2 if v > 0.0 => libm::log2(v),
+        // The root and the quotient are rounded correctly, so that both err by less than two units.
+        FloatOp::Rsqrt if v > 0.0 => 1.0 / v.sqrt(),
         FloatOp::Sin => libm::sin(v),
         FloatOp::Cos => libm::cos(v),
         FloatOp::Tanh => libm::tanh(v),
@@ -56,22 +93,18 @@ pub(super) fn of(op: FloatOp, fmt: Fmt, x: Float) -> Option<u64> {
     if y.is_infinite() {
         return Some(infinity(fmt, y < 0.0));
     }
-    let ends = [y * (1.0 - WINDOW), y * (1.0 + WINDOW)].map(|y| rounded(fmt, y));
-    if ends[0] == ends[1] {
-        return ends[0];
-    }
-    PRECISIONS.iter().find_map(|&bits| {
-        let ends = enclosed(op, e.negative, e.mantissa as u64, e.exponent, bits)?;
-        let [low, high] = ends.map(|(negative, magnitude, exponent)| {
-            scaled(negative, &magnitude, exponent).and_then(|x| x.round(fmt, Rnd::Rn))
-        });
-        low.filter(|_| low == high)
-    })
+    let [low, high] = [y * (1.0 - WINDOW), y * (1.0 + WINDOW)].map(|y| rounded(fmt, y));
+    low.filter(|_| low == high)
 }
 
 /// A double rounded to a format.
+#[inline]
 fn rounded(fmt: Fmt, y: f64) -> Option<u64> {
-    super::decode(Fmt::F64, y.to_bits()).encode(fmt, Rnd::Rn)
+    match (fmt, Half::of(fmt)) {
+        (Fmt::F32, _) => Some((y as f32).to_bits().into()),
+        (_, Some(half)) => Some(half.narrowed(y)),
+        _ => super::decode(Fmt::F64, y.to_bits()).encode(fmt, Rnd::Rn),
+    }
 }
 
 /// A number of many bits.

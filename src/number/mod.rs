@@ -11,17 +11,22 @@
 //!
 //! Not claimed: random roundings (`.rs`), whose bits no source gives.
 
+mod any_order;
 mod arithmetic;
 mod compare;
 mod convert;
+mod directed;
 mod function;
 mod half;
+mod lanes;
 mod sum;
 
+pub use any_order::AnyOrder;
 pub use arithmetic::operation;
 pub use compare::{compare, test};
 pub use convert::{Narrowing, float_to_float, float_to_int, int_to_float};
-pub use sum::{Term, total};
+pub use lanes::{Lanes, each_packed, operation_in_lanes, packed};
+pub use sum::{Term, total, total_of_doubles};
 
 use crate::kernel::{Fmt, Rnd};
 
@@ -171,6 +176,11 @@ pub fn precision(fmt: Fmt) -> (u32, i32) {
 pub fn to_double(fmt: Fmt, bits: u64) -> f64 {
     let wide = decode(fmt, bits).encode(Fmt::F64, Rnd::Rn);
     wide.map_or(f64::NAN, f64::from_bits)
+}
+
+/// The bits of one; `None` of a format without it.
+pub fn one(fmt: Fmt) -> Option<u64> {
+    Exact::new(false, 1, 0).round(fmt, Rnd::Rn)
 }
 
 /// The bits of a zero; the format of exponents alone has its least number for it.
@@ -337,6 +347,21 @@ impl Float {
             }
             Value::Nan | Value::Infinite | Value::Zero => None,
         }
+    }
+
+    /// The double that it is, if it is finite and one of at most 53 bits.
+    pub fn to_double(self) -> Option<f64> {
+        let magnitude = match self.value {
+            Value::Nan | Value::Infinite => return None,
+            Value::Zero => 0.0,
+            Value::Finite { mantissa, exponent } => {
+                if mantissa >> 53 != 0 || !(-1074..=970).contains(&exponent) {
+                    return None;
+                }
+                libm::ldexp(mantissa as f64, exponent)
+            }
+        };
+        Some(if self.negative { -magnitude } else { magnitude })
     }
 
     /// Its bits in another format, rounded.

@@ -9,6 +9,7 @@ use num_bigint::BigInt;
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 
 use super::function::scaled;
+use super::half::{Half, sum_to_odd};
 use super::{Exact, Float, Value, decode, infinity, nan, operation, zero};
 
 /// A factor or an accumulator.
@@ -47,6 +48,47 @@ pub fn total(fmt: Fmt, c: Term, products: &[(Term, Term)]) -> Option<u64> {
         Some(sum) => sum.round(fmt, Rnd::Rn),
         None => Some(zero(fmt, false)),
     }
+}
+
+/// The bits of `c` and products of doubles that are singles, whose products are doubles then, summed up; `None` where
+/// two doubles do not hold the sum, or something is not finite.
+///
+/// What each addition loses is a double (D. E. Knuth, volume 2, 4.2.2). Where what all of them lose has an exact sum, both
+/// sums together are the exact one, and rounded to odd they are rounded to fewer bits as it is.
+pub fn total_of_doubles(
+    fmt: Fmt,
+    c: f64,
+    products: impl Iterator<Item = (f64, f64)>,
+) -> Option<u64> {
+    let half = Half::of(fmt);
+    if fmt != Fmt::F32 && half.is_none() {
+        return None;
+    }
+    let (mut sum, mut lost, mut exact) = (c, 0.0, true);
+    for (x, y) in products {
+        let (s, error) = two_sum(sum, x * y);
+        let (l, rest) = two_sum(lost, error);
+        (sum, lost) = (s, l);
+        exact &= rest == 0.0;
+    }
+    let sum = sum_to_odd(sum, lost);
+    if !exact || !sum.is_finite() {
+        return None;
+    }
+    // An exact zero is positive.
+    let sum = if sum == 0.0 { 0.0 } else { sum };
+    Some(match half {
+        Some(half) => half.narrowed(sum),
+        None => (sum as f32).to_bits().into(),
+    })
+}
+
+/// A sum of doubles, and what it loses.
+#[inline(always)]
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let part = sum - a;
+    (sum, (a - (sum - part)) + (b - part))
 }
 
 /// The exact sum of numbers, if it is not zero.

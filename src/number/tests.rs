@@ -309,3 +309,96 @@ fn sums_of_products_are_exact() {
     let chain = total(Fmt::F64, d(1e16), &[(d(1.0), d(1.0)), (d(-1e16), d(1.0))]);
     assert_eq!(chain.map(f64::from_bits), Some(0.0));
 }
+
+/// Every operation in all lanes of a warp against the one that takes numbers apart.
+#[test]
+fn lanes_are_computed_as_numbers_taken_apart() {
+    use FloatOp::*;
+    let ops = [
+        Add, Sub, Mul, Fma, Div, Rcp, Sqrt, Rsqrt, Ex2, Lg2, Sin, Cos, Tanh, Neg, Abs, Min, Max,
+        Min3, Max3, Copysign,
+    ];
+    let formats = [
+        (Fmt::F16, 1),
+        (Fmt::F16, 2),
+        (Fmt::Bf16, 1),
+        (Fmt::Bf16, 2),
+        (Fmt::F32, 1),
+    ];
+    let mut draw = Encodings(17);
+    for (op, (fmt, parts)) in ops.into_iter().flat_map(|op| formats.map(|f| (op, f))) {
+        for how in 0..8 {
+            let mods = FloatMods {
+                ftz: how & 1 == 1,
+                nan: how & 2 == 2,
+                sat: how == 4,
+                rnd: if how == 5 { Rnd::Rz } else { Rnd::Rn },
+                approx: true,
+                ..FloatMods::default()
+            };
+            let mut word = || {
+                let bits = fmt.bits();
+                (0..u32::from(parts)).fold(0, |w, i| w | draw.next(fmt) << (i * bits))
+            };
+            let given: [[u64; 32]; 3] = [0; 3].map(|_| [0; 32].map(|_| word()));
+            let mut out = [0; 32];
+            let mask = if how == 7 { 0x0f0f_3001 } else { u32::MAX };
+            let all = (mask, given.each_ref());
+            let done = operation_in_lanes(op, (fmt, fmt), parts, &mods, all, &mut out);
+            for lane in (0..32).filter(|l| mask >> l & 1 == 1) {
+                let words = given.map(|w| w[lane]);
+                for i in 0..u32::from(parts) {
+                    let low = |w: u64| w >> (i * fmt.bits()) & (u64::MAX >> (64 - fmt.bits()));
+                    let wanted = arithmetic::taken_apart(op, (fmt, fmt), &mods, words.map(low));
+                    let found = (done >> lane & 1 == 1).then(|| low(out[lane]));
+                    assert_eq!(found, wanted, "{op:?} {fmt:?} {mods:?} {words:x?}");
+                }
+            }
+        }
+    }
+}
+
+/// Sums by doubles against exact ones, where products cancel and where they differ in size.
+#[test]
+fn sums_by_doubles_are_exact() {
+    let mut draw = Encodings(19);
+    let mut by_doubles = 0;
+    for i in 0..4_000 {
+        let (fmt, from) = [
+            (Fmt::F32, Fmt::F16),
+            (Fmt::F16, Fmt::F16),
+            (Fmt::F32, Fmt::Bf16),
+            (Fmt::F32, Fmt::Tf32),
+            (Fmt::F32, Fmt::E5m2),
+        ][i % 5];
+        let c = decode(fmt, draw.next(fmt));
+        let mut products: Vec<(Float, Float)> = (0..16)
+            .map(|_| (decode(from, draw.next(from)), decode(from, draw.next(from))))
+            .collect();
+        if i % 3 == 0 {
+            let flip = |(x, y): &(Float, Float)| {
+                (
+                    Float {
+                        negative: !x.negative,
+                        ..*x
+                    },
+                    *y,
+                )
+            };
+            let back: Vec<_> = products.iter().rev().map(flip).collect();
+            products.extend(back);
+        }
+        let doubles: Option<Vec<(f64, f64)>> = products
+            .iter()
+            .map(|(x, y)| Some((x.to_double()?, y.to_double()?)))
+            .collect();
+        let (Some(start), Some(doubles)) = (c.to_double(), doubles) else {
+            continue;
+        };
+        if let Some(found) = total_of_doubles(fmt, start, doubles.into_iter()) {
+            by_doubles += 1;
+            assert_eq!(Some(found), total(fmt, c, &products), "{c:?} {products:?}");
+        }
+    }
+    assert!(by_doubles > 200, "{by_doubles}");
+}

@@ -1,14 +1,18 @@
 //! Sums of products in matrix instructions, enclosed for every device that was measured.
 //!
-//! The problem: no manual says what a tensor core adds in which order, and what it cuts off. What was measured (MMA-Sim, arXiv
-//! 2511.10909, ten architectures) is one scheme: products are exact, blocks of them and the sum so far are cut at one bit
-//! position, 23 or more places below the largest exponent (13 for factors of eight bits on two architectures), added exactly,
-//! and rounded to the accumulator; f64 is a chain of multiply-adds.
+//! The problem: no manual says what a tensor core adds in which order, and what it cuts off. What was measured (M. Fasi, N. J.
+//! Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores", 2021; P. Xie, Y. Wang, F. Yang, M. Yang, arXiv
+//! 2511.10909, 2025, bit for bit on eight architectures; F. A. Khattak, M. Mikaitis, arXiv 2512.07004, 2025) is one scheme:
+//! products are exact, blocks of them and the sum so far are cut towards zero at one bit position, F places below the largest
+//! exponent of an encoding, added exactly, and rounded to the accumulator: towards zero to f32, to nearest to f16; f64 is a
+//! chain of multiply-adds. F is 23 on sm_70, 24 on sm_75 to sm_89, and 25 on sm_90 and above; for factors of eight bits it is
+//! 13 in `mma` of sm_89 and `wgmma` of sm_90a, where the sum is rounded towards zero to 13 places too.
 //!
-//! Sound: with n+1 numbers in a block each cut takes less than 2^-22 (2^-12) of the largest of them, one place more than any
-//! that was measured; of k products there are at most k blocks, so at most 2k cuts and k roundings, in any direction. Each is a
-//! part of the sum of all magnitudes, in which a factor counts as the least normal number at least: exponents are read off
-//! encodings. The exact sum that [`number::total`](crate::number::total) rounds once lies inside.
+//! Sound: each cut takes less than 2^-22 (2^-12) of the largest number of its block, twice what any F above makes it; of k
+//! products there are at most k blocks, so at most 2k cuts and k roundings, in any direction, and what a rounding to 13 places
+//! takes is no more than what the cuts are counted for beyond what they take. Each is a part of the sum of all magnitudes, in
+//! which a factor counts as the least normal number at least: exponents are read off encodings. The exact sum that
+//! [`number::total`](crate::number::total) rounds once lies inside.
 //!
 //! Not claimed: anything of scaled blocks and of integers, which have no words, or of devices that add in another way.
 

@@ -3,62 +3,80 @@
 //! Proved: in a run without races every read finds the bits that the program order and the synchronisation decide, so
 //! that one schedule stands for all, bit for bit (confluence). What the rule about races lets pass in any order is the
 //! exception, and [`effects`] names it: where no such instruction is executed, and no unordered writes are equal
-//! over the reals only, the answer is yes. Refuted: the kernel is executed on numbers under several legal schedules
-//! (orders of the CTAs, of warps and of diverged lanes), and an output holds different bits. Anything else is unknown.
+//! over the reals only, the answer is yes. So it is where a run by words ([`crate::term::word`]), in which a float is the
+//! operations that made it, leaves nothing open: updates of memory that meet in any order are then such that every order
+//! makes the same bits, and orders of waits and tickets were all run and left the same operations. Refuted: the kernel is
+//! executed on numbers under several legal schedules (orders of the CTAs, of warps, of diverged lanes, and of the lanes of an
+//! atomic instruction), and an output holds different bits; that shows a difference whatever else is open. Anything else
+//! is unknown.
 //!
 //! Not claimed: bits across devices or compilers; a multiplication and an addition may be contracted or not.
 
+use crate::alone::asked;
 use crate::answer::determinism::{Determinism, SameBits, Schedules};
 use crate::answer::{Part, Sides, Site, Verdict};
+use crate::bits::canon::{Canon, Reader};
 use crate::decide::goal::is_compared;
 use crate::explain::text;
 use crate::grid::{Subject, numbers};
-use crate::kernel::{Fmt, Pc, ScheduleUse};
+use crate::input::Lowered;
+use crate::kernel::{Fmt, Kernel, Pc, ScheduleUse};
 use crate::sim::numbers::Memory;
+use crate::sim::schedule::Dice;
 use crate::sim::{Outcome, WarningKind};
-use crate::spec::ElemTy;
 use crate::spec::launch::Selection;
-use crate::term::ArrayId;
+use crate::spec::{ElemTy, Numbered};
+use crate::term::{ArrayId, TermId};
 
 use super::confirm::shown;
 use super::execute::filled;
 use super::limits::LIMITS;
-use super::sample::{LAWS, everywhere, length};
+use super::sample::{LAWS, Law, everywhere, length};
 
 /// Places that are named.
 const PLACES: usize = 8;
 
+/// Kinds of input on which other schedules are executed.
+const TRIED: usize = 6;
+
+/// Orders that are drawn for one input.
+const DRAWN: u64 = 8;
+
 /// Answers for the kernels of a pair, or for the one beside a formula, that ran without a finding.
-pub(crate) fn of_pair(subjects: &[Subject<'_>], runs: [&Outcome; 2]) -> Sides<Determinism> {
+pub(crate) fn of_pair(
+    subjects: &[Subject<'_>],
+    lowered: &[Lowered],
+    runs: [&Outcome; 2],
+) -> Sides<Determinism> {
     let mut out = Sides::default();
     let parts = [Part::Reference, Part::Optimized];
     let first = parts.len().saturating_sub(subjects.len());
-    for ((part, outcome), subject) in parts.into_iter().zip(runs).skip(first).zip(subjects) {
-        out.put(part, same_bits(subject, outcome, Verdict::Clean));
+    let of = subjects.iter().zip(lowered);
+    for ((part, outcome), (subject, lowered)) in parts.into_iter().zip(runs).skip(first).zip(of) {
+        out.put(part, same_bits((subject, lowered), outcome, Verdict::Clean));
     }
     out
 }
 
 /// Answers for a kernel that was run, with the verdict about it.
-pub(crate) fn same_bits(subject: &Subject<'_>, outcome: &Outcome, verdict: Verdict) -> Determinism {
+pub(crate) fn same_bits(
+    (subject, lowered): (&Subject<'_>, &Lowered),
+    outcome: &Outcome,
+    verdict: Verdict,
+) -> Determinism {
     let answer = |answer, because: &str, sites| Determinism {
         answer,
         because: because.to_string(),
         sites,
         schedules: None,
     };
-    let unknown = |because: &str, sites| answer(SameBits::Unknown, because, sites);
-    match verdict {
-        Verdict::Defective => return unknown("the kernel has a defect", Vec::new()),
-        Verdict::Unknown => return unknown("the run left something open", Vec::new()),
-        _ => {}
-    }
     let of = |what: ScheduleUse| places(subject, outcome, what);
     let sums = of(ScheduleUse::Sum);
     let rest: Vec<Pc> = [of(ScheduleUse::Order), of(ScheduleUse::Volatile)].concat();
     let real = |k| matches!(k, WarningKind::RealEqualWrite | WarningKind::RealEqualRace);
     let unequal = outcome.warnings.iter().any(|w| real(w.kind));
-    if sums.is_empty() && rest.is_empty() && !unequal {
+    let is_clean = verdict == Verdict::Clean;
+    if is_clean && sums.is_empty() && rest.is_empty() && !unequal {
         let because = "every access is ordered, and no float is summed up in memory";
         return answer(SameBits::Yes, because, Vec::new());
     }
@@ -70,7 +88,15 @@ pub(crate) fn same_bits(subject: &Subject<'_>, outcome: &Outcome, verdict: Verdi
         )
     };
     let sites: Vec<Site> = sums.iter().chain(&rest).take(PLACES).map(site).collect();
-    if let Some(found) = refuted(subject, outcome) {
+    let unknown = |because: &str| answer(SameBits::Unknown, because, sites.clone());
+    if verdict == Verdict::Defective {
+        return unknown("the kernel has a defect");
+    }
+    if is_clean && by_words(subject, lowered.exact()) {
+        let because = "every order of the updates that meet in memory makes the same bits";
+        return answer(SameBits::Yes, because, Vec::new());
+    }
+    if let Some(found) = refuted((subject, lowered), outcome) {
         return Determinism {
             schedules: Some(found),
             ..answer(
@@ -80,14 +106,45 @@ pub(crate) fn same_bits(subject: &Subject<'_>, outcome: &Outcome, verdict: Verdi
             )
         };
     }
-    match (sums.is_empty(), rest.is_empty()) {
-        (false, _) => unknown("floats are summed up in memory in any order", sites),
-        (true, false) => unknown(
-            "an instruction may read or leave what the schedule decides",
-            sites,
-        ),
-        (true, true) => unknown("unordered writes are equal over the reals only", sites),
+    unknown(match (is_clean, sums.is_empty(), rest.is_empty()) {
+        (false, ..) => "the run left something open",
+        (_, false, _) => "floats are summed up in memory in any order",
+        (_, true, false) => "an instruction may read or leave what the schedule decides",
+        (_, true, true) => "unordered writes are equal over the reals only",
+    })
+}
+
+/// True if a run in which floats are the operations that made them leaves nothing open.
+fn by_words(subject: &Subject<'_>, kernel: &Kernel) -> bool {
+    let mut resolved = subject.resolved.clone();
+    resolved.launch.trees = None;
+    resolved.launch.words = Some(Numbered {
+        code: 0,
+        run: None,
+        of: 1,
+    });
+    let by_words = Subject {
+        kernel,
+        resolved: &resolved,
+        without_values: false,
+        ..*subject
+    };
+    let outcome = asked(&by_words).outcome;
+    let real = |k| matches!(k, WarningKind::RealEqualWrite | WarningKind::RealEqualRace);
+    let is_open = !outcome.defects.is_empty()
+        || !outcome.unknowns.is_empty()
+        || !outcome.by_schedule.is_empty()
+        || outcome.warnings.iter().any(|w| real(w.kind));
+    // Which NaN was written last, a reader of bits would see.
+    if is_open || outcome.store.has_nan_by_order() {
+        return false;
     }
+    let written = outcome.writes.values().flat_map(|w| w.iter());
+    let roots: Vec<(TermId, Reader)> = written.map(|(_, t)| (*t, Reader::Bits)).collect();
+    let mut canon = Canon::default();
+    canon.add(&outcome.store, &roots);
+    // A real number says nothing of its bits.
+    !canon.has_reals
 }
 
 /// The instructions that were executed into which the schedule enters in some way.
@@ -101,34 +158,48 @@ fn places(subject: &Subject<'_>, outcome: &Outcome, what: ScheduleUse) -> Vec<Pc
 }
 
 /// An element that two schedules leave with different bits.
-fn refuted(subject: &Subject<'_>, outcome: &Outcome) -> Option<Schedules> {
-    let ctas = subject.resolved.launch.ctas();
-    if outcome.stats.thread_instructions > LIMITS.confirm
-        || subject.resolved.selection != Selection::All
-    {
+fn refuted((subject, lowered): (&Subject<'_>, &Lowered), outcome: &Outcome) -> Option<Schedules> {
+    let work = outcome.stats.thread_instructions;
+    if work > LIMITS.confirm || subject.resolved.selection != Selection::All {
         return None;
     }
-    let law = &LAWS[0];
+    let runs = (LIMITS.confirm / work.max(1)).clamp(2, DRAWN);
+    LAWS.iter()
+        .take(TRIED)
+        .find_map(|law| refuted_on((subject, lowered), law, runs))
+}
+
+/// The same on one kind of input.
+fn refuted_on(
+    (subject, lowered): (&Subject<'_>, &Lowered),
+    law: &Law,
+    runs: u64,
+) -> Option<Schedules> {
+    let ctas = subject.resolved.launch.ctas();
     let input = everywhere(subject, law)?;
     let resolved = filled(subject.resolved, subject.arrays, &input)?;
     let executed = Subject {
+        kernel: &lowered.kernel,
         resolved: &resolved,
         ..*subject
     };
+    let rechecked = lowered.rechecked();
     let ranks: Vec<u64> = (0..ctas).collect();
     let turned: Vec<u64> = ranks.iter().rev().copied().collect();
-    let first = numbers::in_other_order(&executed, &ranks, None)?;
-    let orders: [(&[u64], Option<u64>, &str); 3] = [
-        (&turned, None, "the CTAs in the opposite order"),
-        (
-            &ranks,
-            Some(1),
-            "warps and lanes in an order that was drawn",
-        ),
-        (&turned, Some(2), "CTAs, warps and lanes in another order"),
-    ];
-    for (ranks, seed, order) in orders {
-        let Some(second) = numbers::in_other_order(&executed, ranks, seed) else {
+    let first = numbers::in_other_order(&executed, (&ranks, None), &rechecked)?;
+    let reversed = (ctas > 1).then_some((turned, None, "the CTAs in the opposite order"));
+    let drawn = (1..=runs).map(|seed| {
+        let mut dice = Dice::new(seed);
+        let mut ranks = ranks.clone();
+        ranks.sort_by_cached_key(|_| dice.below(u64::MAX));
+        let order = match ctas {
+            1 => "warps and lanes in an order that was drawn",
+            _ => "CTAs, warps and lanes in an order that was drawn",
+        };
+        (ranks, Some(seed), order)
+    });
+    for (ranks, seed, order) in reversed.into_iter().chain(drawn) {
+        let Some(second) = numbers::in_other_order(&executed, (&ranks, seed), &rechecked) else {
             continue;
         };
         if let Some((array, off, elem, [x, y])) = differing(subject, [&first, &second]) {

@@ -53,15 +53,23 @@ impl Machine<'_> {
         let elem = access.ty.bits() / 8 * *packed as u32;
         let elems = (elem, srcs.len() as u32);
         let size = elem * elems.1;
-        let mut targets = self.all_targets((w, exec, pc), access.space, *addr, under, size)?;
-        self.check(w, pc, &mut targets, size, true);
         let kind = Kind::Atomic {
             op: *op,
             ty: plain_type(*op, access.ty),
             used,
             operand: self.one_operand((w, exec), *op, srcs, access.scope),
         };
+        if self.atomic_known((w, exec, pc), kind, under)? {
+            return Ok(());
+        }
+        let mut targets = self.all_targets((w, exec, pc), access.space, *addr, under, size)?;
+        self.check(w, pc, &mut targets, size, true);
         self.order_accesses(w, pc, &targets, elems, kind, false)?;
+        // Which lane of an instruction comes first, nothing says.
+        if let Some(dice) = &mut self.dice {
+            let order = dice.order();
+            targets.sort_by_key(|t| order[t.lane]);
+        }
         let word = NumTy::Int(IntTy {
             width: (elem * 8) as u8,
             signed: false,
@@ -145,7 +153,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn atomic_result(&mut self, w: usize, lane: usize, dst: RegId, old: Val, ty: NumTy) {
+    pub(super) fn atomic_result(&mut self, w: usize, lane: usize, dst: RegId, old: Val, ty: NumTy) {
         let width = self.width(dst);
         let v = extend(&mut self.values, old, ty, width);
         self.set(w, dst, lane, v);

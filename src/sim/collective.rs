@@ -7,11 +7,12 @@
 //! Source: PTX ISA 9.0, sections 9.7.9.6 (`shfl.sync`), 9.7.13.1 to 9.7.13.13.
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{AtomOp, FloatOp, Guard, IntOp, IntTy, NumTy, Op, Pc, ShflMode, Src, VoteMode};
+use crate::kernel::{AtomOp, FloatOp, Guard, IntTy, NumTy, Op, Pc, ShflMode, Src, VoteMode};
 use crate::term::{ICmp, TermId};
 
 use super::address::derive::Arg;
 use super::address::provenance::Prov;
+use super::known_collectives::combining;
 use super::machine::{Machine, Stop};
 use super::value::Val;
 use super::warp::{LANES, lanes};
@@ -64,6 +65,12 @@ impl Machine<'_> {
         let Some((kind, name, mask)) = kind_of(&self.inst(pc).op) else {
             return Ok(());
         };
+        if self.meets_at_once(w, exec, mask) {
+            self.exchange(w, exec)?;
+            self.note_meeting(w, exec);
+            self.warps[w].jump(exec, pc.0 + 1);
+            return Ok(());
+        }
         for lane in lanes(exec) {
             let m = match mask {
                 // The forms without `.sync` exchange among the lanes that run together.
@@ -100,6 +107,16 @@ impl Machine<'_> {
         self.complete_meetings(w)
     }
 
+    /// True if these lanes are all that their mask asks for, so that none of them waits.
+    fn meets_at_once(&self, w: usize, exec: u32, mask: Option<Src>) -> bool {
+        let Some(mask) = mask else { return true };
+        let live = self.warps[w].live;
+        let words = self.words(w, mask);
+        let first = words[exec.trailing_zeros() as usize & (LANES - 1)] as u32;
+        let agree = |l: usize| words[l] as u32 == first;
+        self.symbolic(w, mask) & exec == 0 && first & live == exec && lanes(exec).all(agree)
+    }
+
     /// Carries out the collectives of a warp for which nobody is missing any more.
     pub(super) fn complete_meetings(&mut self, w: usize) -> Result<(), Stop> {
         let mut rest = self.waiting_lanes(w);
@@ -118,7 +135,7 @@ impl Machine<'_> {
                 continue;
             }
             rest &= !members;
-            self.exchange(w, members, key.mask)?;
+            self.exchange(w, members)?;
             self.note_meeting(w, members);
             for l in lanes(members) {
                 self.meetings[w].keys[l] = None;
@@ -149,10 +166,14 @@ impl Machine<'_> {
         kind_of(&self.inst(pc).op).map(|k| (k.1, missing))
     }
 
-    fn exchange(&mut self, w: usize, members: u32, mask: u32) -> Result<(), Stop> {
+    fn exchange(&mut self, w: usize, members: u32) -> Result<(), Stop> {
         let first = members.trailing_zeros() as usize;
         let pc = Pc(self.warps[w].pc[first]);
-        match self.inst(pc).op.clone() {
+        let op = &self.inst(pc).op;
+        if self.exchange_known(w, members, pc, op) {
+            return Ok(());
+        }
+        match *op {
             Op::WarpSync { .. } => {
                 self.stats.warp_syncs += members.count_ones() as u64;
                 self.order.warp_sync(w, members);
@@ -176,7 +197,6 @@ impl Machine<'_> {
                         self.set(w, p, lane, Val::Conc((lane == first) as u64));
                     }
                 }
-                let _ = mask;
                 Ok(())
             }
             _ => Ok(()),
@@ -384,14 +404,7 @@ impl Machine<'_> {
                 }
                 (None, _) => v,
                 (Some(p), NumTy::Int(t)) => {
-                    let op = match op {
-                        AtomOp::Add => IntOp::Add,
-                        AtomOp::Min => IntOp::Min,
-                        AtomOp::Max => IntOp::Max,
-                        AtomOp::And => IntOp::And,
-                        AtomOp::Or => IntOp::Or,
-                        _ => IntOp::Xor,
-                    };
+                    let op = combining(op);
                     self.int_values(w, lane, pc, op, t, [p, v, zero, zero])?
                 }
             });
@@ -408,7 +421,7 @@ impl Machine<'_> {
 }
 
 /// The source lane of a shuffle and whether it is in range.
-fn source_lane(mode: ShflMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+pub(super) fn source_lane(mode: ShflMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (bv, clamp, seg) = (b & 31, c & 31, c >> 8 & 31);
     let max = (lane & seg) | (clamp & !seg);
     let min = lane & seg;

@@ -11,7 +11,7 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, IntTy, NumTy, Op, Pc};
 use crate::number;
 use crate::term::questions::{Asked, Question};
-use crate::term::{Class, NotFinite, RCmp, Term, TermId, decode, encode_exact};
+use crate::term::{Class, RCmp, Term, TermId, encode_exact};
 
 use super::convert::BY_ROUNDING;
 use super::float::flush;
@@ -45,30 +45,6 @@ impl Machine<'_> {
                 a,
                 b,
             } => {
-                let sym = exec & (self.symbolic(w, *a) | self.symbolic(w, *b));
-                let pred_sym = combine.map_or(0, |(_, g)| self.warps[w].symbolic(g.reg));
-                if let (NumTy::Int(t), 0, 1) = (ty, (sym | pred_sym) & exec, *n) {
-                    let (x, y) = (self.words(w, *a), self.words(w, *b));
-                    let c = combine.map(|(op, g)| (op, *self.warps[w].words(g.reg), g.negated));
-                    let (mut pw, mut qw) = ([0u64; 32], [0u64; 32]);
-                    for lane in lanes(exec) {
-                        let r = super::int::compare(*cmp, *t, x[lane], y[lane]);
-                        let (mut u, mut v) = (r, !r);
-                        if let Some((op, words, neg)) = &c {
-                            let k = (words[lane] & 1 == 1) ^ neg;
-                            (u, v) = (bool_op(*op, u, k), bool_op(*op, v, k));
-                        }
-                        pw[lane] = u as u64;
-                        qw[lane] = v as u64;
-                    }
-                    if let Some(p) = p {
-                        self.warps[w].set_words(*p, exec, &pw);
-                    }
-                    if let Some(q) = q {
-                        self.warps[w].set_words(*q, exec, &qw);
-                    }
-                    return;
-                }
                 for lane in lanes(exec) {
                     let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
                     if x == Val::Unset || y == Val::Unset {
@@ -152,7 +128,7 @@ impl Machine<'_> {
             Op::Testp { test, fmt, p, a } => {
                 for lane in lanes(exec) {
                     let r = match self.src(w, *a, lane) {
-                        Val::Conc(b) => Val::Conc(test_bits(*test, *fmt, b) as u64),
+                        Val::Conc(b) => Val::Conc(number::test(*test, *fmt, b) as u64),
                         v => {
                             let t = match self.values.words {
                                 Some(_) => self.test_word(pc, *test, *fmt, v),
@@ -555,25 +531,11 @@ fn of_itself(cmp: Cmp, ty: NumTy) -> Cmp {
     }
 }
 
-fn bool_op(op: BoolOp, a: bool, b: bool) -> bool {
+/// Truth values combined, in each bit of two words.
+pub(super) fn bool_op(op: BoolOp, a: u32, b: u32) -> u32 {
     match op {
-        BoolOp::And => a && b,
-        BoolOp::Or => a || b,
+        BoolOp::And => a & b,
+        BoolOp::Or => a | b,
         BoolOp::Xor => a ^ b,
-    }
-}
-
-fn test_bits(test: FloatTest, fmt: Fmt, bits: u64) -> bool {
-    let m = fmt.precision() - 1;
-    let magnitude = bits & (u64::MAX >> (65 - fmt.bits()));
-    let subnormal = magnitude != 0 && magnitude >> m == 0;
-    match (test, decode(fmt, bits)) {
-        (FloatTest::Finite, r) => r.is_ok(),
-        (FloatTest::Infinite, r) => matches!(r, Err(NotFinite::PosInf | NotFinite::NegInf)),
-        (FloatTest::Number, r) => r != Err(NotFinite::Nan),
-        (FloatTest::NotANumber, r) => r == Err(NotFinite::Nan),
-        // Zeros count as normal.
-        (FloatTest::Normal, r) => r.is_ok() && !subnormal,
-        (FloatTest::Subnormal, _) => subnormal,
     }
 }

@@ -21,6 +21,9 @@ pub(super) const MAX_CHOICES: usize = 32;
 impl Machine<'_> {
     /// Executes a lane-wise operation.
     pub(super) fn compute(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+        if self.compute_known(w, exec, pc, op) {
+            return Ok(());
+        }
         match op {
             Op::Mov { dst, src, .. } => self.copy(w, exec, *dst, *src),
             Op::Special { dst, special } => self.special(w, exec, pc, *dst, *special),

@@ -469,7 +469,7 @@ impl Machine<'_> {
 }
 
 /// Width in bits of a packed element: two of 4 bits share a byte.
-fn packed_bits(f: Fmt) -> u8 {
+pub(super) fn packed_bits(f: Fmt) -> u8 {
     match f {
         Fmt::E2m1 => 4,
         _ => f.bits() as u8,

@@ -13,7 +13,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{IntTy, MatTy};
-use crate::term::{BitsOp, TermId};
+use crate::term::{BitsOp, Term, TermId};
 
 use super::int_sym::saturate;
 use super::machine::Machine;
@@ -55,6 +55,9 @@ fn sum(
     (a, b): (MatTy, MatTy),
     clamp: bool,
 ) -> Val {
+    if let Some(known) = known_sum(values, c, products, clamp) {
+        return known;
+    }
     if !clamp {
         return values.accumulate_bits(32, c, products);
     }
@@ -82,6 +85,26 @@ fn sum(
     let interval = (lo.max(RANGE.0), hi.min(RANGE.1));
     values.intervals.insert(sum.pack().0, interval);
     sum
+}
+
+/// The sum of known numbers, in a run on numbers.
+fn known_sum(values: &Values, c: Val, products: &[(TermId, TermId)], clamp: bool) -> Option<Val> {
+    let (Val::Conc(c), true) = (c, values.numbers) else {
+        return None;
+    };
+    let number = |t| match values.store.get(t) {
+        Term::BitsConst { value, .. } => Some(i64::from(value as u32 as i32)),
+        _ => None,
+    };
+    let start = i128::from(c as u32 as i32);
+    let sum = products.iter().try_fold(start, |sum, &(x, y)| {
+        Some(sum + i128::from(number(x)?) * i128::from(number(y)?))
+    })?;
+    let sum = match clamp {
+        true => sum.clamp(RANGE.0.into(), RANGE.1.into()),
+        false => sum,
+    };
+    Some(Val::Conc(u64::from(sum as u32)))
 }
 
 impl Values {

@@ -158,9 +158,8 @@ pub(super) struct Machine<'k> {
     pub taken: super::taken::Taken,
     /// What was read where data choose.
     pub gathers: super::gather::Gathers,
-    /// Sums of floats in memory, where floats are words: how often each place was added to, and whether it held
-    /// zero before.
-    pub float_updates: rustc_hash::FxHashMap<(RegionId, u64), (u32, bool)>,
+    /// Sums of floats in memory, where floats are words.
+    pub float_updates: rustc_hash::FxHashMap<(RegionId, u64), super::words::FloatSums>,
     /// Serial of the first fresh symbol.
     pub first_fresh: u32,
     global_regions: Vec<RegionId>,

@@ -18,7 +18,7 @@ use crate::term::{BitsOp, TermId};
 
 use super::int_sym;
 use super::machine::{Machine, Stop};
-use super::value::Val;
+use super::value::{Val, Values};
 use super::warp::LANES;
 
 /// Elements of an operand in one register.
@@ -43,6 +43,26 @@ fn place_b(e_count: usize, lane: usize, r: usize, e: usize) -> (usize, usize) {
 /// Row and column of element i of c or d.
 fn place_c(lane: usize, i: usize) -> (usize, usize) {
     (lane / 4 + 8 * (i >> 1), 2 * (lane % 4) + (i & 1))
+}
+
+impl Values {
+    /// Element e of a register that holds elements of a type: a real, or a 32-bit integer.
+    fn matrix_element(&mut self, v: Val, ty: MatTy, e: usize) -> TermId {
+        let (first, wide) = ty.field();
+        match ty {
+            MatTy::Float(f) if ty.bits() >= 32 => return self.as_factor(v, f),
+            _ => {}
+        }
+        let whole = self.bits(v, 32);
+        let part = self.field(whole, e as u8 * ty.bits() as u8 + first, wide);
+        match ty {
+            MatTy::Float(f) | MatTy::Packed(f) => {
+                let part = self.of_bits(part);
+                self.as_factor(part, f)
+            }
+            MatTy::Int { signed, .. } => self.extended(part, signed, 32),
+        }
+    }
 }
 
 impl Machine<'_> {
@@ -77,22 +97,19 @@ impl Machine<'_> {
 
     /// Element e of a register that holds elements of a type: a real, or a 32-bit integer.
     pub(super) fn matrix_element(&mut self, v: Val, ty: MatTy, e: usize) -> TermId {
-        let v = self.values.matrix_bits(v, ty);
-        let (first, wide) = ty.field();
-        match ty {
-            MatTy::Float(f) if ty.bits() >= 32 => return self.values.as_factor(v, f),
-            _ => {}
-        }
-        let whole = self.values.bits(v, 32);
-        let part = self
-            .values
-            .field(whole, e as u8 * ty.bits() as u8 + first, wide);
-        match ty {
-            MatTy::Float(f) | MatTy::Packed(f) => {
-                let part = self.values.of_bits(part);
-                self.values.as_factor(part, f)
+        let values = &mut self.values;
+        let v = values.matrix_bits(v, ty);
+        match v {
+            Val::Conc(bits) if values.numbers && values.words.is_none() => {
+                let bits = bits >> (e as u32 * ty.bits()) & super::int::mask(ty.bits() as u8);
+                if let Some(&t) = values.elements.get(&(ty, bits)) {
+                    return t;
+                }
+                let t = values.matrix_element(Val::Conc(bits), ty, 0);
+                values.elements.insert((ty, bits), t);
+                t
             }
-            MatTy::Int { signed, .. } => self.values.extended(part, signed, 32),
+            _ => values.matrix_element(v, ty, e),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::term::{ArrayId, Term, TermId};
 use super::machine::Machine;
 use super::memory::{Region, RegionKind};
 use super::value::{Val, Values};
-use super::warp::{LANES, lanes};
+use super::warp::LANES;
 use super::wobble;
 
 /// The arrays as CTAs before this one left them; none before the first.
@@ -72,6 +72,17 @@ impl Memory {
     }
 }
 
+/// Whether a term is a finite number of single precision.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Single {
+    /// Nobody asked yet.
+    Unasked,
+    /// It is this one.
+    Number(f64),
+    /// It is none.
+    Other,
+}
+
 impl Machine<'_> {
     /// Starts from what other CTAs left.
     pub(super) fn start_from(&mut self, memory: &Memory) {
@@ -115,20 +126,19 @@ impl Machine<'_> {
             return 0;
         }
         let words = src.map(|s: Src| self.words(w, s));
+        let given = words.each_ref();
         let formats = (*fmt, *src_fmt);
-        let (mut out, mut done) = ([0; LANES], 0);
-        let mut wobble = self.values.wobble.take().filter(|_| *parts == 1);
-        for lane in lanes(known) {
-            let given = [0, 1, 2].map(|i| words[i][lane]);
-            let bits = match wobble.as_mut().filter(|w| w.is_at(pc)) {
-                None => packed(*op, formats, *parts, mods, given),
-                Some(w) => wobbled(*op, formats, mods, given, w.coin()),
-            };
-            if let Some(bits) = bits {
-                out[lane] = bits;
-                done |= 1 << lane;
+        let mut out = [0; LANES];
+        let mut wobble = self.values.wobble.take();
+        let done = match wobble.as_mut().filter(|w| w.is_at(pc)) {
+            None => {
+                number::operation_in_lanes(*op, formats, *parts, mods, (known, given), &mut out)
             }
-        }
+            Some(wobble) => {
+                let one = |words| wobbled(*op, formats, mods, words, wobble.coin());
+                number::each_packed((*fmt, *parts), (known, given), &mut out, one)
+            }
+        };
         self.values.wobble = wobble;
         self.warps[w].set_words(*dst, done, &out);
         done
@@ -208,25 +218,6 @@ fn low(bits: u64, n: u32) -> u64 {
     bits & (u64::MAX >> (64 - n))
 }
 
-/// An operation on each of the numbers that are packed into words.
-fn packed(
-    op: FloatOp,
-    (fmt, src_fmt): (Fmt, Fmt),
-    parts: u8,
-    mods: &FloatMods,
-    words: [u64; 3],
-) -> Option<u64> {
-    if parts == 1 {
-        return number::operation(op, (fmt, src_fmt), mods, words);
-    }
-    let bits = fmt.bits();
-    (0..u32::from(parts)).try_fold(0, |out, i| {
-        let part = words.map(|x| low(x >> (i * bits), bits));
-        let r = number::operation(op, (fmt, src_fmt), mods, part)?;
-        Some(out | r << (i * bits))
-    })
-}
-
 impl Values {
     /// A float of a format, where its bits are known.
     pub(super) fn known_float(&self, v: Val, fmt: Fmt) -> Option<Float> {
@@ -234,6 +225,11 @@ impl Values {
             Val::Conc(bits) if self.numbers => Some(number::decode(fmt, low(bits, fmt.bits()))),
             _ => None,
         }
+    }
+
+    /// True of the instruction that rounds up or down at random.
+    pub(super) fn wobbles(&self, pc: Pc) -> bool {
+        self.wobble.as_ref().is_some_and(|w| w.is_at(pc))
     }
 
     /// True if floats are words, and so is what rounds known ones.
@@ -265,7 +261,7 @@ impl Values {
     }
 
     /// The sum of an accumulator and of products, where all of them are known.
-    pub(super) fn total(&self, fmt: Fmt, c: Val, products: &[(TermId, TermId)]) -> Option<Val> {
+    pub(super) fn total(&mut self, fmt: Fmt, c: Val, products: &[(TermId, TermId)]) -> Option<Val> {
         if !self.numbers || self.words.is_some() {
             return None;
         }
@@ -273,11 +269,44 @@ impl Values {
             Val::Real(_, t) => self.constant_float(t)?,
             v => self.known_float(v, fmt)?,
         };
+        if fmt != Fmt::F64
+            && let Some(start) = c.to_double()
+        {
+            let mut singles = true;
+            let factors = products.iter().map(|&(x, y)| {
+                let both = [x, y].map(|t| self.single(t));
+                singles &= both.iter().all(Option::is_some);
+                both.map(|x| x.unwrap_or(0.0)).into()
+            });
+            let sum = number::total_of_doubles(fmt, start, factors);
+            if let Some(bits) = sum.filter(|_| singles) {
+                return Some(Val::Conc(bits));
+            }
+        }
         let products: Option<Vec<(Float, Float)>> = products
             .iter()
             .map(|&(x, y)| Some((self.constant_float(x)?, self.constant_float(y)?)))
             .collect();
         number::total(fmt, c, &products?).map(Val::Conc)
+    }
+
+    /// A term that is a finite number of single precision, as a double.
+    fn single(&mut self, t: TermId) -> Option<f64> {
+        let at = t.0 as usize;
+        if self.singles.len() <= at {
+            self.singles.resize(at + 1, Single::Unasked);
+        }
+        if let Single::Unasked = self.singles[at] {
+            let known = self.constant_float(t).and_then(Float::to_double);
+            self.singles[at] = match known.filter(|&x| f64::from(x as f32) == x) {
+                Some(x) => Single::Number(x),
+                None => Single::Other,
+            };
+        }
+        match self.singles[at] {
+            Single::Number(x) => Some(x),
+            Single::Unasked | Single::Other => None,
+        }
     }
 
     /// A real as a register holds it: on numbers, as its bits.
@@ -336,7 +365,7 @@ impl Values {
             rnd: Rnd::Rn,
             ..FloatMods::default()
         };
-        packed(op, (fmt, fmt), parts, &mods, [x, y, 0]).map(Val::Conc)
+        number::packed(op, (fmt, fmt), parts, &mods, [x, y, 0]).map(Val::Conc)
     }
 
     /// The float extremum of two lanes.
@@ -370,7 +399,7 @@ mod tests {
     fn halves_are_computed_apart() {
         let mods = FloatMods::default();
         // 1 + 2 and -1 + 1 in f16.
-        let r = packed(
+        let r = number::packed(
             FloatOp::Add,
             (Fmt::F16, Fmt::F16),
             2,

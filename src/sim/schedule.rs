@@ -5,7 +5,7 @@
 //! which a test can try to break: the same kernel runs under schedules that interleave warps and
 //! diverged lanes in any order, and must come to the same outcome.
 
-use super::warp::{Warp, lanes};
+use super::warp::{LANES, Warp, lanes};
 use crate::kernel::Pc;
 
 /// Most instructions that a warp executes before another may.
@@ -14,17 +14,17 @@ const LONGEST_TURN: u64 = 48;
 /// A source of choices: xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift
 /// generators, scrambled").
 #[derive(Clone, Debug)]
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// The choices of a seed.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         // Any state but zero.
         Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     /// A number below `n`.
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -34,6 +34,11 @@ impl Dice {
     /// Instructions of the next turn.
     pub(super) fn turn(&mut self) -> u64 {
         1 + self.below(LONGEST_TURN)
+    }
+
+    /// A place for each lane in an order of all lanes.
+    pub(super) fn order(&mut self) -> [u64; LANES] {
+        std::array::from_fn(|lane| self.below(1 << 20) << 5 | lane as u64)
     }
 
     /// Some group of lanes that stand at one pc, instead of the one with the lowest.

@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::kernel::Fmt;
+use crate::kernel::{Fmt, MatTy};
 use crate::term::{BitsOp, Sort, Term, TermId, TermStore};
 
 use super::memo::{self, Memo};
@@ -183,6 +183,10 @@ pub struct Values {
     /// Extensions of bits by term: to 32 and to 64 bits, of each by zeros and by sign.
     extensions: [Vec<u32>; 4],
     consts: FxHashMap<(Fmt, u64), TermId>,
+    /// The terms of elements of matrices by their bits, in a run on numbers.
+    pub(super) elements: FxHashMap<(MatTy, u64), TermId>,
+    /// Which terms are numbers of single precision, as far as a product of matrices asked.
+    pub(super) singles: Vec<super::numbers::Single>,
     /// What was copied of what the launches before left.
     pub(super) brought: crate::term::Copied,
     /// Site number for a read of a register that was never written.

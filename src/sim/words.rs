@@ -12,6 +12,7 @@
 use std::array::from_fn;
 
 use crate::kernel::{Cmp, FloatMods, FloatOp, FloatTest, Fmt, MatTy, NumTy, Op, Pc, Rnd};
+use crate::number::{self, AnyOrder};
 use crate::spec::Numbered;
 use crate::term::word::{Does, Family, Operation};
 use crate::term::{ICmp, TermId};
@@ -38,6 +39,19 @@ pub(super) struct Words {
     pub(super) unfolded: bool,
     /// True once something asked for a real number.
     pub(super) asked_for_real: bool,
+}
+
+/// The sums of floats that were added to a place in memory, where floats are words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FloatSums {
+    /// How many there were.
+    count: u32,
+    /// It held zero before.
+    from_zero: bool,
+    /// What the last one left.
+    left: Option<Val>,
+    /// All of them are known numbers whose sums are exact in every order.
+    exact: Option<AnyOrder>,
 }
 
 impl Words {
@@ -315,8 +329,8 @@ impl Machine<'_> {
     /// What an atomic on floats leaves, where floats are words.
     ///
     /// Updates of one place come in any order. One has none, and two onto a zero that was there before commute:
-    /// (0 + a) + b and (0 + b) + a are +0 where both are zeros, and else the sum of two numbers. All others are
-    /// `order-dependent`. Extrema commute.
+    /// (0 + a) + b and (0 + b) + a are +0 where both are zeros, and else the sum of two numbers. Known numbers whose sums
+    /// are exact in every order commute. All others are `order-dependent`. Extrema commute.
     pub(super) fn atomic_word(
         &mut self,
         (w, lane, pc): (usize, usize, Pc),
@@ -327,10 +341,25 @@ impl Machine<'_> {
         self.values.words.as_ref()?;
         let part = fmt.bits() as u8;
         if op == FloatOp::Add {
-            let zero = old == Val::Conc(0);
-            let (count, from_zero) = self.float_updates.entry(place).or_insert((0, zero));
-            *count += 1;
-            if *count > 2 || *count == 2 && !*from_zero {
+            let float = |v| match v {
+                Val::Conc(bits) if packed == 1 => Some(number::decode(fmt, bits)),
+                _ => None,
+            };
+            let first = || FloatSums {
+                count: 0,
+                from_zero: old == Val::Conc(0),
+                left: None,
+                exact: float(old).and_then(|x| AnyOrder::default().with(x, fmt)),
+            };
+            let sums = self.float_updates.entry(place).or_insert_with(first);
+            // A store has put something else there, after all updates before and before all that come.
+            if sums.left.is_some_and(|left| left != old) {
+                *sums = first();
+            }
+            sums.count += 1;
+            let exact = sums.exact.zip(float(b));
+            sums.exact = exact.and_then(|(sum, x)| sum.with(x, fmt));
+            if sums.exact.is_none() && (sums.count > 2 || sums.count == 2 && !sums.from_zero) {
                 let site = self.site(pc, w, 1 << lane, "adds to memory");
                 self.unknown(UnknownKind::OrderDependent, vec![site], || {
                     "several atomic additions of floats meet in one place: their order decides the bits"
@@ -356,7 +385,11 @@ impl Machine<'_> {
             parts.push(self.values.word(pc, operation, &both));
         }
         let t = self.values.store.concat(&parts);
-        Some(self.values.of_bits(t))
+        let new = self.values.of_bits(t);
+        if let Some(sums) = self.float_updates.get_mut(&place) {
+            sums.left = Some(new);
+        }
+        Some(new)
     }
 
     /// Says that an instruction asked for real numbers where floats are words.

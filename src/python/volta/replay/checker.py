@@ -532,8 +532,8 @@ def _text(spans: list[tuple[int, int]]) -> str:
 def show(domain: Any, v: Any) -> str:
     if type(v) is int:
         return f"{v:#x}"
-    if type(v) is Half:
-        return str(domain.show(v.v))
+    if type(v) in (Half, Known):
+        return show(domain, v.v)
     if type(v) is Pieces:
         return "(" + ", ".join(show(domain, x) for _, x in v.parts) + ")"
     return str(domain.show(v))

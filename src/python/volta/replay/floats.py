@@ -242,11 +242,24 @@ class Floats(Base):
     def functions(self, ins: Instruction) -> Step:
         name, fmt = ins.opcode[0], ins.type
         dom = self.domain
-        if fmt.endswith("x2") or name in ("set", "copysign"):
+        if fmt.endswith("x2") or name == "set":
             raise Cannot(f"the instruction {ins.text!r}")
         number, wrap = self.number(fmt), self.wrap(fmt)
         d, *sources = [self.s(o) for o in ins.operands]
         a = sources[0]
+        if name == "copysign":
+            launch, line, zero, top = self.launch, ins.line, dom.number(0), 8 * SIZES[fmt] - 1
+
+            def copysign(r: list[Any]) -> None:
+                x, v = r[a], number(r[sources[1]])
+                order = (-1 if x >> top & 1 else 1) if type(x) is int else dom.order(number(x), zero)
+                if not order:
+                    raise Cannot("the sign of a zero or of what is no number")
+                launch.test(line, int(order == -1))
+                launch.test(line, 2 + int(dom.order(v, zero) == -1))
+                r[d] = wrap(dom.neg(v) if dom.order(v, zero) == -order else v)
+
+            return copysign
         if name == "testp":
             launch, line, which = self.launch, ins.line, ins.opcode[1]
 
