@@ -6,7 +6,7 @@
 //!
 //! A mask is first a value that the schedule chooses, and what holds for that holds for every division. What such a
 //! value leaves open is run for a few divisions that are as different as can be: all lanes together, each alone, even and odd ones, both
-//! halves ([`Converged`]). Where they leave the same memory, the answer is that of these runs, and the report lists that
+//! halves, thirds, the lowest and the others ([`Converged`]). Where they leave the same memory, the answer is that of these runs, and the report lists that
 //! no other division was looked at. A difference is a dependence on the schedule.
 //!
 //! Not claimed: a defect of lanes that are divided is a finding without a verdict, since hardware may never divide them so.
@@ -21,8 +21,8 @@ use super::together::compare;
 use super::{Covered, Subject};
 
 /// What is taken for granted of masks.
-const DIVISIONS: &str = "activemask names all lanes of the warp that reach it, the lane alone, those of its parity or those of its half; \
-                         no other division of the lanes was run";
+const DIVISIONS: &str = "activemask names all lanes of the warp that reach it, the lane alone, those of its parity, of its half, of its \
+                         remainder by 3, or all but the lowest; no other division of the lanes was run";
 
 /// What the runs by `cover` come to, for each division of the lanes if it matters.
 pub(super) fn each(subject: &Subject, cover: impl Fn(&Subject) -> Covered) -> Covered {

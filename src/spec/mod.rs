@@ -94,20 +94,28 @@ pub enum Converged {
     Parity,
     /// The lower half of the warp, and the upper one.
     Halves,
+    /// The lanes with one remainder by 3.
+    Thirds,
+    /// The lowest of them, and the others.
+    Lowest,
 }
 
 impl Converged {
     /// All that are tried.
-    pub const ALL: [Converged; 4] = [
+    pub const ALL: [Converged; 6] = [
         Converged::All,
         Converged::Alone,
         Converged::Parity,
         Converged::Halves,
+        Converged::Thirds,
+        Converged::Lowest,
     ];
 
     /// The lanes that execute it together with one, of those that reach it.
     pub fn with(self, lane: usize, reach: u32) -> u32 {
         const EVEN: u32 = 0x5555_5555;
+        const THIRD: u32 = 0x4924_9249;
+        let lowest = reach & reach.wrapping_neg();
         let part = match (self, lane) {
             (Converged::All, _) => u32::MAX,
             (Converged::Alone, lane) => 1 << lane,
@@ -115,6 +123,13 @@ impl Converged {
             (Converged::Parity, _) => !EVEN,
             (Converged::Halves, 0..16) => 0xffff,
             (Converged::Halves, _) => 0xffff_0000,
+            (Converged::Thirds, lane) => match lane % 3 {
+                0 => THIRD,
+                1 => THIRD << 1,
+                _ => !(THIRD | THIRD << 1),
+            },
+            (Converged::Lowest, lane) if lowest == 1 << lane => lowest,
+            (Converged::Lowest, _) => !lowest,
         };
         part & reach
     }
