@@ -78,7 +78,7 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
                 false => FxHashSet::default(),
             };
             let begin = cut(kernel, &targets, pc);
-            if around == !inner.is_empty()
+            if around != inner.is_empty()
                 && let Some(body) = body(kernel, pc, (&polls, &inner))
                 && let Some(found) = waits(kernel, &live, begin, pc, (body, polls, inner))
             {

@@ -167,15 +167,18 @@ pub(super) fn kind_of(m: &Module, function: Id<Function>, said: Name) -> Kind {
     labelled.unwrap_or(Kind::Table(said))
 }
 
-/// Bytes of the results and parameters of a function, each with whether it is a register; `None` where some has no size.
-fn sizes(m: &Module, function: &Function) -> Option<(Vec<(bool, u64)>, Vec<(bool, u64)>)> {
+/// Parameters, each by whether it is a register and its bytes.
+type Sizes = Vec<(bool, u64)>;
+
+/// The results and the parameters of a function; `None` where some has no size.
+fn sizes(m: &Module, function: &Function) -> Option<(Sizes, Sizes)> {
     let size = |param: &Param| {
         let elem = u64::from(param.ty.bytes()) * u64::from(param.vector.unwrap_or(1));
-        let dims = m[param.dims].iter().map(|dim| match evaluate(m, (*dim)?) {
+        let mut dims = m[param.dims].iter().map(|dim| match evaluate(m, (*dim)?) {
             Ok(Value::Int(int)) => Some(int.bits),
             _ => None,
         });
-        let bytes = dims.fold(Some(elem), |bytes, dim| bytes?.checked_mul(dim?));
+        let bytes = dims.try_fold(elem, |bytes: u64, dim| bytes.checked_mul(dim?));
         bytes.map(|bytes| (param.space == crate::ptx::Space::Reg, bytes))
     };
     let all = |params: List<Param>| m[params].iter().map(size).collect::<Option<Vec<_>>>();

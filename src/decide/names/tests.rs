@@ -28,7 +28,7 @@ const X: ArrayId = ArrayId(0);
 fn build(s: &mut TermStore, steps: &[(u8, u16, u16)], turned: bool) -> TermId {
     let mut values: Vec<TermId> = (0..4).map(|i| s.elem(X, Fmt::F32, 4 * i)).collect();
     for &(op, i, j) in steps {
-        let of = |k: u16| values[k as usize * values.len() >> 16];
+        let of = |k: u16| values[(k as usize * values.len()) >> 16];
         let (a, b) = (of(i), of(j));
         let (x, y) = if turned { (b, a) } else { (a, b) };
         let new = match op % 12 {

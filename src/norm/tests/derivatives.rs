@@ -11,7 +11,7 @@ fn build(b: &mut Build, steps: &[(u8, u16, u16)], swapped: bool) -> Vec<TermId> 
     let mut values: Vec<TermId> = (0..4).map(|i| b.x(0, i)).collect();
     values.push(b.q(3, 7));
     for &(op, i, j) in steps {
-        let of = |k: u16| values[k as usize * values.len() >> 16];
+        let of = |k: u16| values[(k as usize * values.len()) >> 16];
         let (x, y) = match swapped {
             true => (of(j), of(i)),
             false => (of(i), of(j)),
