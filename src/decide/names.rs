@@ -283,8 +283,8 @@ impl Names<'_, '_> {
         {
             return;
         }
-        let symbol = ArrayId::NUMBERS;
-        let mut symbol = self.into.elem(symbol, Fmt::F64, 8 * self.symbols);
+        let place = 8 * self.symbols;
+        let mut symbol = self.into.elem(ArrayId::SUMS, Fmt::F64, place);
         self.symbols += 1;
         if partial.is_empty() && equal.iter().any(|&t| self.signs.is_sum_of_squares(t)) {
             symbol = self.into.fun(Fun::Abs, symbol);

@@ -91,6 +91,8 @@ impl ArrayId {
     pub const LOWEST: ArrayId = ArrayId(u32::MAX - 1);
     /// The array whose elements stand for the constants of a kernel that stay whole while it is lifted.
     pub const NUMBERS: ArrayId = ArrayId(u32::MAX - 2);
+    /// The array whose elements stand for sums that two kernels share.
+    pub const SUMS: ArrayId = ArrayId(u32::MAX - 3);
 }
 
 /// Index of a constant in the store's table.
