@@ -19,7 +19,7 @@ use super::lower::Lowerer;
 use super::operand::Fit;
 use super::scope::{At, Binding, Place};
 use super::sig::{Decoded, unsupported};
-use super::{Cmp, GlobalId, GlobalVar, Guard, IntTy, NumTy, Op, Pc, Space, Src};
+use super::{Cmp, Guard, IntTy, NumTy, Op, Pc, Space, Src};
 use crate::ptx::{
     Function, Id, Init, ItemKind, List, Module, Name, Op as Opcode, Operand, OperandKind, Param,
     StmtKind, Target, Type, Value, evaluate,
@@ -189,24 +189,10 @@ impl Lowerer<'_> {
     /// The object whose address is a function's: one byte that no program knows the content of.
     pub(super) fn function_place(&mut self, function: Id<Function>) -> Place {
         let name = self.m.text(self.m[function].name).to_string();
-        let known = self.k.globals.iter().position(|g| g.name == name);
-        let at = known.unwrap_or(self.k.globals.len());
-        if known.is_none() {
-            self.k.globals.push(GlobalVar {
-                name,
-                constant: false,
-                bytes: 1,
-                elem: 1,
-                align: 1,
-                fmt: None,
-                init: Vec::new(),
-                relocs: Vec::new(),
-                external: true,
-            });
-        }
+        let object = self.foreign_object(name, (1, 1, 1));
         Place {
             space: Space::Global,
-            at: At::Global(GlobalId(at as u32)),
+            at: At::Global(object),
             elem: 1,
             bytes: 1,
         }

@@ -173,27 +173,31 @@ impl Lowerer<'_> {
         let pieces: Vec<RegId> = pieces.collect::<Vec<_>>().concat();
         let last = pieces.len().saturating_sub(1);
         for (level, &piece) in pieces[..last].iter().enumerate() {
-            let names = self.table_variable(format!("{level} of {table}"), 4);
+            let names = self.foreign_object(format!("{level} of {table}"), (0, 4, MOST as u32));
             let addr = self.table_place(names, (below, Some(piece)), 4);
             let dst = self.temp(Type::B32);
             self.load_at((addr, 0), Type::B32, dst)?;
             below = Src::Reg(dst);
         }
-        let results = self.table_variable(table.to_string(), bytes.min(8) as u32);
+        let results = self.foreign_object(table.to_string(), (0, bytes.min(8) as u32, MOST as u32));
         Ok(self.table_place(results, (below, pieces.last().copied()), bytes))
     }
 
-    /// The variable of a table.
-    fn table_variable(&mut self, name: String, elem: u32) -> GlobalId {
+    /// The object of a name whose content no program knows, with its bytes, those of an element and its alignment.
+    pub(super) fn foreign_object(
+        &mut self,
+        name: String,
+        (bytes, elem, align): (u64, u32, u32),
+    ) -> GlobalId {
         let known = self.k.globals.iter().position(|g| g.name == name);
         let at = known.unwrap_or(self.k.globals.len());
         if known.is_none() {
             self.k.globals.push(GlobalVar {
                 name,
                 constant: false,
-                bytes: 0,
+                bytes,
                 elem,
-                align: MOST as u32,
+                align,
                 fmt: None,
                 init: Vec::new(),
                 relocs: Vec::new(),
