@@ -37,7 +37,7 @@ use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
 use crate::spec::{Arrays, KernelSpec, Layers, Limits, Numbered, Options, Resolved, Setup, Which};
 use crate::term::ArrayId;
-use crate::{cases, sass, trial};
+use crate::{cases, sass, trial, work};
 
 /// Compares two kernels, or a kernel with a formula, as the layers of settings say.
 pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -78,6 +78,15 @@ pub fn check_among(
 }
 
 fn checked(
+    (layers, files): (Layers, &Files),
+    prepared: Option<&Runs>,
+    among: Option<Among>,
+    output: Option<&str>,
+) -> Result<Report, Failure> {
+    counted(layers, || judged((layers, files), prepared, among, output))
+}
+
+fn judged(
     (layers, files): (Layers, &Files),
     prepared: Option<&Runs>,
     among: Option<Among>,
@@ -647,9 +656,20 @@ pub(crate) fn assumptions(mut first: Vec<Assumption>, then: Vec<Assumption>) -> 
 /// The limits of a run that started at `start`.
 pub(crate) fn limits(options: &Options, start: Instant) -> Limits {
     Limits {
-        deadline: start.checked_add(options.timeout),
+        deadline: options.timeout.and_then(|t| start.checked_add(t)),
         memory: options.memory_limit,
     }
+}
+
+/// Answers a question within the budget that was given; the answer says what it took.
+pub(crate) fn counted<R: AsMut<answer::Stats>>(
+    layers: Layers,
+    answer: impl FnOnce() -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let (answer, spent) = work::within(layers.options()?.budget, answer);
+    let mut answer = answer?;
+    answer.as_mut().work = spent;
+    Ok(answer)
 }
 
 /// Times of the stages from the moments between them, the last stage ending now.

@@ -12,7 +12,7 @@ use std::time::Instant;
 use indexmap::IndexMap;
 
 use crate::answer::{self, Class, Command, ErrorKind, Part, UnknownKind};
-use crate::check::{Among, check_among};
+use crate::check::{Among, check_among, counted};
 use crate::grid::prepared::Runs;
 use crate::input::Files;
 use crate::report::{self, Failure, Report, Verdict};
@@ -24,7 +24,7 @@ const FEWEST: usize = 2;
 /// Sorts kernels into classes of the same bits.
 pub fn classes(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let memory = layers.options()?.memory_limit;
-    classes_of(layers, files, &Runs::within(memory))
+    counted(layers, || classes_of(layers, files, &Runs::within(memory)))
 }
 
 /// The same with the runs of the kernels, each of which is run once.

@@ -504,6 +504,9 @@ pub(crate) struct OutputArgs {
     /// Give up after this time.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub timeout: Option<f64>,
+    /// Give up after so many units of work, which are the same on every machine and for any number of threads.
+    #[arg(long, value_name = "N")]
+    pub budget: Option<u64>,
     /// Give up beyond this amount of memory.
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
     pub memory_limit: Option<u64>,
@@ -743,6 +746,7 @@ pub(crate) fn settings(
         precision: set(bind.precision),
         wmma_layout: bind.wmma_layout.clone(),
         timeout: output.and_then(|o| o.timeout),
+        budget: output.and_then(|o| o.budget),
         memory_limit: output.and_then(|o| o.memory_limit),
         deny: output.map_or_else(Vec::new, |o| o.deny.clone()),
         ..Settings::default()

@@ -106,3 +106,4 @@ pub mod spec_file;
 mod special;
 pub mod term;
 mod trial;
+pub mod work;

@@ -425,6 +425,7 @@ fn run_classes(a: &several::ClassesArgs) -> Result<(Done, u8), Failure> {
         only: Some(volta::answer::Command::Classes),
         over: Settings {
             timeout: a.output.timeout,
+            budget: a.output.budget,
             memory_limit: a.output.memory_limit,
             deny: a.output.deny.clone(),
             ..Settings::default()
@@ -454,6 +455,7 @@ fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
         cache: cache.and_then(|dir| Cache::open(&dir)),
         over: Settings {
             timeout: a.output.timeout,
+            budget: a.output.budget,
             memory_limit: a.output.memory_limit,
             deny: a.output.deny.clone(),
             ..Settings::default()

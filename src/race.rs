@@ -9,7 +9,8 @@ use crate::alone::{asked, bound};
 use crate::answer::{self, Command, ErrorKind, Finding};
 use crate::any;
 use crate::check::{
-    Found, assumptions, limits, make_strict, one_launch_each, ran, remember, take_defects, times,
+    Found, assumptions, counted, limits, make_strict, one_launch_each, ran, remember, take_defects,
+    times,
 };
 use crate::decide;
 use crate::grid::Subject;
@@ -24,6 +25,10 @@ use crate::{cases, trial};
 
 /// Looks at one kernel, or at the launches of a sequence, as the layers of settings say.
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
+    counted(layers, || raced(layers, files))
+}
+
+fn raced(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     if options.any && options.deterministic {

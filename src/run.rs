@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use crate::alone::Alone;
 use crate::answer::{self, Command, ErrorKind, Outputs, Part, UnknownKind};
-use crate::check::{Found, assumptions, limits, make_strict, take_defects, times};
+use crate::check::{Found, assumptions, counted, limits, make_strict, take_defects, times};
 use crate::decide;
 use crate::grid::numbers;
 use crate::grid::sequence::Ended;
@@ -43,6 +43,16 @@ pub struct Executed {
 
 /// Executes one kernel as the layers of settings say.
 pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
+    counted(layers, || executed(layers, files))
+}
+
+impl AsMut<answer::Stats> for Executed {
+    fn as_mut(&mut self) -> &mut answer::Stats {
+        &mut self.report.stats
+    }
+}
+
+fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     let limits = limits(&options, start);

@@ -246,8 +246,12 @@ pub struct Options {
     /// What was compared are bits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bits: bool,
-    /// Seconds.
-    pub timeout: f64,
+    /// Seconds; none where a budget takes their place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<f64>,
+    /// Units of work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u64>,
     /// Bytes.
     pub memory_limit: Option<u64>,
 }

@@ -154,6 +154,12 @@ pub struct Report {
     pub looked: Vec<coverage::Looked>,
 }
 
+impl AsMut<Stats> for Report {
+    fn as_mut(&mut self) -> &mut Stats {
+        &mut self.stats
+    }
+}
+
 /// Counts of an answer, and its times.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
@@ -163,6 +169,9 @@ pub struct Stats {
     /// What the decision did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<DecisionCounts>,
+    /// Units of work that the answer took: the same on every machine and for any number of threads.
+    #[serde(default)]
+    pub work: u64,
     /// Wall-clock times in seconds.
     pub seconds: Seconds,
 }

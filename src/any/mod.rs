@@ -20,6 +20,7 @@ use crate::input::{self, Files, Lowered};
 use crate::report::{Failure, Report, Verdict};
 use crate::spec::launch::MAX_THREADS;
 use crate::spec::{self, KernelSpec, Layers, Limits, Settings, Which};
+use crate::work;
 
 mod assumed;
 mod barriers;
@@ -176,11 +177,17 @@ impl<'a> Question<'a> {
 
     /// Runs launches until one breaks or the time is over.
     fn run(&self, launches: &[Concrete], time: Duration, tried: &mut Tried) {
-        let end = Instant::now() + time;
+        let (end, units) = Limits::part(time);
+        work::within(units, || self.run_until(launches, end, tried));
+    }
+
+    fn run_until(&self, launches: &[Concrete], end: Option<Instant>, tried: &mut Tried) {
         for launch in launches {
             // The first one is run whatever the time is: its report is what others begin from.
             let begun = tried.base.is_some() || tried.refused.is_some();
-            if begun && (self.limits.reached().is_some() || Instant::now() >= end) {
+            if begun
+                && (self.limits.reached().is_some() || end.is_some_and(|e| Instant::now() >= e))
+            {
                 return;
             }
             match self.run_one(launch, &tried.filled) {
@@ -207,12 +214,28 @@ impl<'a> Question<'a> {
     /// Runs launches whose arrays of numbers hold simple ones, where data choose places and branches: what symbols leave
     /// open is then decided. Only a race counts, since how many elements an array has was not said.
     fn run_filled(&self, launches: &[Concrete], proof: &Proof, tried: &mut Tried) {
-        let end = Instant::now() + FILLED_LAUNCHES;
+        if proof.numbers.is_empty() {
+            return;
+        }
+        let (end, units) = Limits::part(FILLED_LAUNCHES);
+        work::within(units, || self.run_filled_until(launches, proof, end, tried));
+        if tried.broken.is_none() {
+            tried.filled.clear();
+        }
+    }
+
+    fn run_filled_until(
+        &self,
+        launches: &[Concrete],
+        proof: &Proof,
+        end: Option<Instant>,
+        tried: &mut Tried,
+    ) {
         let all = launches.chunks(1).flat_map(|l| FILLED.map(|c| (l, c)));
         for (launch, contents) in all {
-            let time = end.saturating_duration_since(Instant::now());
-            if tried.broken.is_some() || proof.numbers.is_empty() || time.is_zero() {
-                break;
+            let is_late = work::is_over() || end.is_some_and(|e| Instant::now() >= e);
+            if tried.broken.is_some() || is_late {
+                return;
             }
             let filled = proof.numbers.iter().map(|n| {
                 // What the launch writes begins at zero, as counters do.
@@ -224,19 +247,14 @@ impl<'a> Question<'a> {
                 (n.key.clone(), text)
             });
             tried.filled = filled.collect();
-            self.run(launch, time, tried);
-        }
-        if tried.broken.is_none() {
-            tried.filled.clear();
+            self.run_until(launch, end, tried);
         }
     }
 
     fn run_one(&self, launch: &Concrete, filled: &[(String, String)]) -> Result<Report, Failure> {
-        let left = self
-            .limits
-            .deadline
-            .map(|d| d.saturating_duration_since(Instant::now()));
-        let time = left.map_or(ONE_LAUNCH, |l| l.min(ONE_LAUNCH));
+        let (end, units) = Limits::part(ONE_LAUNCH);
+        let end = end.into_iter().chain(self.limits.deadline).min();
+        let time = end.map(|e| e.saturating_duration_since(Instant::now()));
         let ints = self.freedom.ints.iter().zip(&launch.ints);
         let top = Settings {
             block: Some(spec::manifest::Triple(launch.block)),
@@ -247,7 +265,8 @@ impl<'a> Question<'a> {
                 .map(|(key, text)| (key, spec::manifest::ArgText(text)))
                 .collect(),
             any: Some(false),
-            timeout: Some(time.as_secs_f64()),
+            timeout: time.map(|t| t.as_secs_f64()),
+            budget: units,
             ..Settings::default()
         };
         let mut all: Vec<&Settings> = self.layers.iter().collect();
@@ -261,20 +280,21 @@ impl<'a> Question<'a> {
         probe.launch.block = Some(self.freedom.block.map(|v| v.unwrap_or(1)));
         let setup = spec::resolve(&[(&self.lowered.kernel, &probe)], &[])?;
         let strict = self.layers.iter().rev().find_map(|s| s.strict) == Some(true);
-        let end = Instant::now() + PROOF;
+        let (end, units) = Limits::part(PROOF);
         let limits = Limits {
-            deadline: Some(self.limits.deadline.map_or(end, |d| d.min(end))),
+            deadline: end.into_iter().chain(self.limits.deadline).min(),
             ..self.limits
         };
         let kernel = crate::kernel::promote::promoted(&self.lowered.kernel);
-        Ok(proof::prove(&prover::Subject {
+        let subject = prover::Subject {
             kernel: &kernel,
             resolved: &setup.kernels[0],
             arrays: &setup.arrays,
             freedom: &self.freedom,
             strict,
             limits: &limits,
-        }))
+        };
+        Ok(work::within(units, || proof::prove(&subject)).0)
     }
 
     /// Whether a launch can be run in a moment.

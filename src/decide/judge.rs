@@ -29,6 +29,7 @@ use crate::reading::Reading;
 use crate::reading::functions::Idioms;
 use crate::spec::Arrays;
 use crate::term::{Fun, Term, TermId, TermStore};
+use crate::work;
 
 /// The pair with the library functions of its kernels by their names.
 pub(crate) struct Named {
@@ -186,9 +187,8 @@ impl Judge<'_> {
         let waiting: Vec<(usize, Failure)> = waiting.collect();
         let size = waiting.len().div_ceil(SEARCHES.chunks).max(1);
         let pair = self.pair();
-        let chunks: Vec<Vec<(usize, Ruling, u64)>> = waiting
-            .par_chunks(size)
-            .map(|chunk| {
+        let chunks: Vec<Vec<(usize, Ruling, u64)>> =
+            work::side_by_side(waiting.par_chunks(size), |chunk| {
                 let mut prover = Prover::new(self.store, self.options.limits);
                 let mut failed = 0;
                 let mut rule = |&(i, failure): &(usize, Failure)| {
@@ -200,8 +200,7 @@ impl Judge<'_> {
                     (i, ruling, tried)
                 };
                 chunk.iter().map(&mut rule).collect()
-            })
-            .collect();
+            });
         for (i, ruling, tried) in chunks.into_iter().flatten() {
             rulings.tried += tried;
             rulings.of[i] = ruling;

@@ -31,6 +31,7 @@ use super::goal::Element;
 use super::limits::RENAMING;
 use crate::spec::Limits;
 use crate::term::{ArrayId, BitsOp, Term, TermId, TermStore};
+use crate::work;
 
 /// Arrays that are told apart; elements of further ones do not move.
 const ARRAYS: usize = 63;
@@ -478,47 +479,44 @@ pub(super) fn representatives(
     // more, for what extends it may not be found from the start, and which chunk was done is chance.
     let free: Mutex<Vec<Tables>> = Mutex::default();
     let size = elements.len().div_ceil(RENAMING.chunks).max(RENAMING.chunk);
-    let chunks: Vec<Vec<usize>> = elements
-        .par_chunks(size)
-        .enumerate()
-        .map(|(n, chunk)| {
-            let tables = free.lock().ok().and_then(|mut free| free.pop());
-            let mut walker = Walker::new(&shapes, tables);
-            // Members of each class, the last one first, and what stands for them: what comes next is
-            // mostly like one of them in the order of its ids.
-            let mut last: Vec<SmallVec<[(usize, usize); RENAMING.recent]>> =
-                vec![SmallVec::new(); classes.first.len()];
-            let mut find = |i: usize| {
-                let Some(class) = classes.of[i].map(|c| c as usize) else {
-                    return i;
-                };
-                let first = classes.first[class];
-                let late = limits.reached().is_some();
-                let mut like = |j: usize, order: Order| {
-                    let (from, to) = (&elements[j], &elements[i]);
-                    let one_way = (from.array, from.bytes) == (to.array, to.bytes);
-                    i == j || one_way && !late && walker.renames(from.content, to.content, order)
-                };
-                let recent = &mut last[class];
-                if let Some(k) = recent.iter().position(|&(j, _)| like(j, Order::Ids)) {
-                    let (_, stands) = recent.remove(k);
-                    recent.insert(0, (i, stands));
-                    return stands;
-                }
-                let is_like = like(first, Order::Ids) || like(first, Order::Inputs);
-                let stands = if is_like { first } else { i };
-                recent.truncate(RENAMING.recent - 1);
-                recent.insert(0, (i, stands));
-                stands
+    let parts = elements.par_chunks(size).enumerate();
+    let chunks: Vec<Vec<usize>> = work::side_by_side(parts, |(n, chunk)| {
+        let tables = free.lock().ok().and_then(|mut free| free.pop());
+        let mut walker = Walker::new(&shapes, tables);
+        // Members of each class, the last one first, and what stands for them: what comes next is
+        // mostly like one of them in the order of its ids.
+        let mut last: Vec<SmallVec<[(usize, usize); RENAMING.recent]>> =
+            vec![SmallVec::new(); classes.first.len()];
+        let mut find = |i: usize| {
+            let Some(class) = classes.of[i].map(|c| c as usize) else {
+                return i;
             };
-            let start = n * size;
-            let found = (start..start + chunk.len()).map(&mut find).collect();
-            if let Ok(mut free) = free.lock() {
-                free.push(walker.tables);
+            let first = classes.first[class];
+            let late = limits.reached().is_some();
+            let mut like = |j: usize, order: Order| {
+                let (from, to) = (&elements[j], &elements[i]);
+                let one_way = (from.array, from.bytes) == (to.array, to.bytes);
+                i == j || one_way && !late && walker.renames(from.content, to.content, order)
+            };
+            let recent = &mut last[class];
+            if let Some(k) = recent.iter().position(|&(j, _)| like(j, Order::Ids)) {
+                let (_, stands) = recent.remove(k);
+                recent.insert(0, (i, stands));
+                return stands;
             }
-            found
-        })
-        .collect();
+            let is_like = like(first, Order::Ids) || like(first, Order::Inputs);
+            let stands = if is_like { first } else { i };
+            recent.truncate(RENAMING.recent - 1);
+            recent.insert(0, (i, stands));
+            stands
+        };
+        let start = n * size;
+        let found = (start..start + chunk.len()).map(&mut find).collect();
+        if let Ok(mut free) = free.lock() {
+            free.push(walker.tables);
+        }
+        found
+    });
     chunks.concat()
 }
 

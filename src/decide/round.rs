@@ -16,6 +16,7 @@ use super::tactic::Tactic;
 use super::tactics;
 use crate::progress;
 use crate::term::TermStore;
+use crate::work;
 
 /// A store with both kernels, and how to decide.
 #[derive(Clone, Copy)]
@@ -98,7 +99,7 @@ impl Pair<'_> {
             progress::add(chunk.iter().map(Condition::elements).sum());
             rulings
         };
-        let rulings: Vec<Vec<Ruling>> = conditions.par_chunks(size).map(chunk).collect();
+        let rulings = work::side_by_side(conditions.par_chunks(size), chunk);
         rulings.into_iter().flatten().collect()
     }
 

@@ -26,7 +26,7 @@ use crate::report::{Answer, AtSize, Failure, Report};
 use crate::rows::rows;
 use crate::slack::slack;
 use crate::spec::{Layers, Settings, Which, limits};
-use crate::{lift, run};
+use crate::{lift, run, work};
 
 pub mod cache;
 mod key;
@@ -119,7 +119,8 @@ pub fn gate(
     let done = AtomicUsize::new(0);
     let last = Mutex::new(());
     let run = |job: &Job| {
-        let result = run(job, request, &known);
+        // A thread may take an entry while it waits for a piece of another one.
+        let (result, _) = work::apart(None, || run(job, request, &known));
         let _guard = last.lock();
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         progress(count.min(jobs.len()), jobs.len(), &job.name);
@@ -234,7 +235,10 @@ fn answer(job: &Job, request: &Request, known: &Known) -> Result<Answer, Failure
     let all = &job.entry.instances;
     let parts = match request.stats || request.fail_fast {
         true => all.iter().map(part).collect(),
-        false => all.par_iter().map(part).collect(),
+        false => all
+            .par_iter()
+            .map(|i| work::apart(None, || part(i)).0)
+            .collect(),
     };
     instances::merge(job.command.name(), parts)
 }

@@ -21,6 +21,7 @@ use crate::spec::{Arrays, ElemTy, Origin};
 use crate::term::eval::{Cone, Value};
 use crate::term::rebuild::{Images, rebuild};
 use crate::term::{Term, TermId, TermStore};
+use crate::work;
 
 /// Obligations that share a scratch.
 const CHUNK: usize = 64;
@@ -53,20 +54,17 @@ pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
         .collect();
     let refuted = !outcome.defects.is_empty();
     let store = &outcome.store;
-    let work: Vec<(Obligation, goal::Pairs)> = obligations.into_iter().zip(pairs).collect();
-    let settled: Vec<Vec<Settled>> = work
-        .par_chunks(CHUNK)
-        .map(|chunk| {
-            let mut prover = Prover::new(store, options.limits);
-            chunk
-                .iter()
-                .map(|(o, pairs)| {
-                    let prover = (!refuted).then_some(&mut prover);
-                    settle(store, o, pairs, arrays, options, prover)
-                })
-                .collect()
-        })
-        .collect();
+    let open: Vec<(Obligation, goal::Pairs)> = obligations.into_iter().zip(pairs).collect();
+    let settled: Vec<Vec<Settled>> = work::side_by_side(open.par_chunks(CHUNK), |chunk| {
+        let mut prover = Prover::new(store, options.limits);
+        chunk
+            .iter()
+            .map(|(o, pairs)| {
+                let prover = (!refuted).then_some(&mut prover);
+                settle(store, o, pairs, arrays, options, prover)
+            })
+            .collect()
+    });
     for s in settled.into_iter().flatten() {
         match s {
             Settled::Warning(f) => merge(&mut outcome.warnings, f),

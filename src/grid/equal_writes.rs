@@ -10,6 +10,7 @@ use crate::sim::store::REAL_EQUAL;
 use crate::sim::{DefectKind, Finding, Obligation, Otherwise, Seen, UnknownKind, WarningKind};
 use crate::spec::launch;
 use crate::term::{ArrayId, TermId};
+use crate::work;
 
 /// Plain writes of the same element by two CTAs.
 struct SameValue {
@@ -108,15 +109,12 @@ impl Whole<'_> {
             values: Some(p.values),
         });
         let list: Vec<SameValue> = equal.chain(open).collect();
-        list.into_par_iter()
-            .enumerate()
-            .map(|(i, f)| {
-                let threads = match i < NAMED {
-                    true => [f.earlier, f.later].map(|r| self.thread(&r, f.array, f.off)),
-                    false => [None, None],
-                };
-                (f, threads)
-            })
-            .collect()
+        work::side_by_side(list.into_par_iter().enumerate(), |(i, f)| {
+            let threads = match i < NAMED {
+                true => [f.earlier, f.later].map(|r| self.thread(&r, f.array, f.off)),
+                false => [None, None],
+            };
+            (f, threads)
+        })
     }
 }

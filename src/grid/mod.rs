@@ -28,8 +28,10 @@ use crate::sim::{
     self, Conditional, DefectKind, Finding, Noting, Outcome, Seen, Side, Site, Stats, UnknownKind,
     Watch,
 };
+use crate::spec::limits::SPENT;
 use crate::spec::{Arrays, Limits, Resolved, launch};
 use crate::term::{ArrayId, TermId};
+use crate::work;
 
 pub mod between;
 mod convergence;
@@ -302,9 +304,12 @@ impl<'a> Whole<'a> {
         // The first CTA alone tells which arrays are written.
         let mut at = 0;
         progress::begin(progress::Stage::Simulate, ranks.len() as u64);
-        while at < ranks.len() {
+        let share = work::share(ranks.len() + 1);
+        'all: while at < ranks.len() {
+            // How many are run at once depends on the machine, and is no work.
+            let (reached, _) = work::apart(None, || subject.deciding.limits.reached());
             if at > 0
-                && let Some(what) = subject.deciding.limits.reached()
+                && let Some(what) = reached
             {
                 self.stopped(what, at, ranks.len());
                 break;
@@ -326,18 +331,24 @@ impl<'a> Whole<'a> {
             };
             let limits = subject.limits(memory);
             let noting = &self.noting;
-            let ended: Vec<(Outcome, Vec<Access>)> = batch
+            let run = |&rank: &u64| {
+                let outcome = subject.settled(rank, &limits, noting);
+                let accesses = outcome.footprint.accesses();
+                (outcome, accesses)
+            };
+            let ended: Vec<_> = batch
                 .par_iter()
-                .map(|&rank| {
-                    let outcome = subject.settled(rank, &limits, noting);
-                    let accesses = outcome.footprint.accesses();
-                    (outcome, accesses)
-                })
+                .map(|rank| work::apart(share, || run(rank)))
                 .collect();
-            for (&rank, (outcome, accesses)) in batch.iter().zip(ended) {
+            for (&rank, ((outcome, accesses), spent)) in batch.iter().zip(ended) {
+                work::spend(spent);
                 self.add(rank, outcome, accesses)?;
+                at += 1;
+                if work::is_over() && at < ranks.len() {
+                    self.stopped(SPENT, at, ranks.len());
+                    break 'all;
+                }
             }
-            at += batch.len();
             progress::add(batch.len() as u64);
         }
         if self.subject.without_values && self.between.found().next().is_some() {
@@ -408,14 +419,12 @@ impl<'a> Whole<'a> {
     fn finish(mut self) -> Covered {
         let found: Vec<Found> = self.between.found().cloned().collect();
         self.apart = !self.observes(&found);
-        let named: Vec<[Option<Seen>; 2]> = found
-            .par_iter()
-            .enumerate()
-            .map(|(i, f)| match i < NAMED {
+        let numbered = found.par_iter().enumerate();
+        let named: Vec<[Option<Seen>; 2]> =
+            work::side_by_side(numbered, |(i, f)| match i < NAMED {
                 true => [f.earlier, f.later].map(|r| self.thread(&r, f.array, f.off)),
                 false => [None, None],
-            })
-            .collect();
+            });
         for (f, threads) in found.iter().zip(named) {
             self.report(f, threads);
         }

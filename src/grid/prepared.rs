@@ -18,6 +18,7 @@ use crate::decide;
 use crate::kernel::Kernel;
 use crate::sim::{Side, UnknownKind};
 use crate::spec::{Array, Arrays, Limits, Resolved};
+use crate::work;
 
 use super::Subject;
 use super::sequence::{self, Ended};
@@ -40,6 +41,9 @@ struct Run {
     arrays: Arrays,
     deciding: decide::Options,
     ended: Ended,
+    /// Units that the run had before it, and those that it spent.
+    left: Option<u64>,
+    spent: u64,
     bytes: u64,
 }
 
@@ -121,17 +125,22 @@ impl Runs {
         let Some(first) = launches.first() else {
             return Ended::default();
         };
-        if let Some(run) = self.known(launches) {
+        // Work that was done for another check counts as if it were done for this one.
+        let left = work::left();
+        if let Some(run) = self.known(launches, left) {
+            work::spend(run.spent);
             return run.ended.clone();
         }
-        let ended = sequence::run(launches);
+        let (ended, spent) = work::within(None, || sequence::run(launches));
         let is_limited = ended
             .outcome
             .unknowns
             .iter()
             .any(|u| u.kind == UnknownKind::Limit);
         let bytes = ended.outcome.store.footprint();
-        if is_limited || first.deciding.limits.reached().is_some() || bytes > self.most {
+        // A check that finds the run does not look.
+        let (reached, _) = work::apart(None, || first.deciding.limits.reached());
+        if is_limited || work::is_over() || reached.is_some() || bytes > self.most {
             return ended;
         }
         let of = |s: &Subject| Of {
@@ -145,14 +154,18 @@ impl Runs {
             arrays: first.arrays.clone(),
             deciding: asked(first.deciding),
             ended: ended.clone(),
+            left,
+            spent,
             bytes,
         });
         ended
     }
 
-    fn known(&self, launches: &[Subject]) -> Option<Arc<Run>> {
+    fn known(&self, launches: &[Subject], left: Option<u64>) -> Option<Arc<Run>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = held.iter().rposition(|run| run.is_of(launches))?;
+        let at = held
+            .iter()
+            .rposition(|run| run.left == left && run.is_of(launches))?;
         let run = held.remove(at)?;
         held.push_back(run.clone());
         Some(run)

@@ -20,6 +20,7 @@ use crate::sim::{Finding, Outcome, UnknownKind};
 use crate::spec::Resolved;
 use crate::spec::launch::Selection;
 use crate::term::TermStore;
+use crate::work;
 
 /// Both kernels, run where they are compared.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ pub fn run(sides: [&[Subject]; 2], prepared: Option<&Runs>) -> Scope {
         Some(runs) if b.iter().all(is_numbered) => runs.run(b),
         Some(_) | None => sequence::run(b),
     };
-    let (reference, optimized) = rayon::join(reference, optimized);
+    let (reference, optimized) = work::both(reference, optimized);
     let optimized = where_defined(&reference, b, optimized);
     let kernels = [reference, optimized];
     let coverage = kernels.each_ref().map(|k| coverage(k.whole()));
@@ -114,7 +115,7 @@ fn chosen(subjects: &[Subject; 2]) -> Scope {
         let s: &Subject = &subjects[i];
         given[i].then(|| cover(s, &[s.resolved.launch.rank()]))
     };
-    let (a, b) = rayon::join(|| lead(0), || lead(1));
+    let (a, b) = work::both(|| lead(0), || lead(1));
     let led = [a, b];
     let clean = |k: &Covered| k.outcome.defects.is_empty() && k.outcome.unknowns.is_empty();
     if !led.iter().flatten().all(clean) {
@@ -134,7 +135,7 @@ fn chosen(subjects: &[Subject; 2]) -> Scope {
     let wanted = led.iter().flatten().map(written);
     let wanted = wanted.reduce(select::both).unwrap_or_default();
     let [a, b] = led;
-    let (a, b) = rayon::join(
+    let (a, b) = work::both(
         || complete(&subjects[0], a, &wanted),
         || complete(&subjects[1], b, &wanted),
     );

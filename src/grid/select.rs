@@ -23,9 +23,12 @@ use crate::spec::{Arrays, Origin, Role};
 use crate::term::{ArrayId, TermStore};
 
 use crate::term::left::cut;
+use crate::work;
 
 /// Most CTAs that are run in search of writers.
 const MAX_TRIED: usize = 1 << 14;
+/// CTAs that are run at once: the same on every machine, so that the same ones are chosen.
+const AT_ONCE: usize = 8;
 
 /// Bytes of arrays, as disjoint intervals in order.
 pub type Elements = BTreeMap<ArrayId, Vec<(u64, u64)>>;
@@ -162,34 +165,31 @@ impl Search<'_> {
             without_values: false,
             ..noting.clone()
         };
-        let tried: Vec<Tried> = new
-            .par_iter()
-            .map(|&rank| {
-                let mut outcome = subject.run(rank, &limits, &noting);
-                let mut accesses = outcome.footprint.accesses();
-                // A write that only numbers exclude is none.
-                if outcome.without_values && accesses.iter().any(|a| a.conditional) {
-                    outcome = subject.run(rank, &limits, &with_values);
-                    accesses = outcome.footprint.accesses();
+        let tried: Vec<Tried> = work::side_by_side(new.par_iter(), |&rank| {
+            let mut outcome = subject.run(rank, &limits, &noting);
+            let mut accesses = outcome.footprint.accesses();
+            // A write that only numbers exclude is none.
+            if outcome.without_values && accesses.iter().any(|a| a.conditional) {
+                outcome = subject.run(rank, &limits, &with_values);
+                accesses = outcome.footprint.accesses();
+            }
+            let mut writes = Elements::new();
+            let mut shared = false;
+            for a in accesses {
+                if a.kind.writes() {
+                    shared |= a.kind != Kind::Write;
+                    writes.entry(a.array).or_default().extend(a.bytes);
                 }
-                let mut writes = Elements::new();
-                let mut shared = false;
-                for a in accesses {
-                    if a.kind.writes() {
-                        shared |= a.kind != Kind::Write;
-                        writes.entry(a.array).or_default().extend(a.bytes);
-                    }
-                }
-                for list in writes.values_mut() {
-                    *list = union(std::mem::take(list));
-                }
-                Tried {
-                    rank,
-                    writes,
-                    shared,
-                }
-            })
-            .collect();
+            }
+            for list in writes.values_mut() {
+                *list = union(std::mem::take(list));
+            }
+            Tried {
+                rank,
+                writes,
+                shared,
+            }
+        });
         for t in &tried {
             let rest = without(self.wanted, &t.writes);
             if rest != *self.wanted {
@@ -240,8 +240,7 @@ impl Search<'_> {
                 .filter(|(d, _)| (0..span.max(1)).contains(d))
                 .collect();
             close.sort_unstable();
-            let batch = 2 * rayon::current_num_threads();
-            let close: Vec<u64> = close.into_iter().take(batch).map(|c| c.1).collect();
+            let close: Vec<u64> = close.into_iter().take(AT_ONCE).map(|c| c.1).collect();
             let before = self.missing.clone();
             if close.is_empty() {
                 break;
@@ -253,8 +252,7 @@ impl Search<'_> {
         }
         let mut next = 0;
         while !self.done() && next < count && !self.over(count) {
-            let batch = 4 * rayon::current_num_threads() as u64;
-            let end = count.min(next + batch);
+            let end = count.min(next + AT_ONCE as u64);
             self.try_all(next..end);
             next = end;
         }

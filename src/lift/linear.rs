@@ -6,6 +6,7 @@
 
 use std::time::Instant;
 
+use crate::spec::Limits;
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 
@@ -137,11 +138,19 @@ pub(super) struct Material {
 }
 
 impl Material {
+    pub(super) fn is_late(&self) -> bool {
+        let limits = Limits {
+            deadline: self.deadline,
+            memory: None,
+        };
+        limits.is_late()
+    }
+
     /// An expression with these values.
     pub(super) fn fit(&self, rows: &Rows) -> Option<Linear> {
         let mut found = None;
         self.candidates(&mut |features| {
-            if self.deadline.is_some_and(|d| Instant::now() >= d) {
+            if self.is_late() {
                 return true;
             }
             let Some((numbers, 1)) = solve(features, rows) else {

@@ -47,6 +47,7 @@ use crate::instances;
 use crate::report::{self, Answer, AtSize, Failure, Report, Verdict};
 use crate::sim::Outcome;
 use crate::spec::{Layers, Options, Settings, Setup, Sizes};
+use crate::work;
 
 /// A launch that was run.
 struct Run {
@@ -59,6 +60,36 @@ struct Run {
 
 /// The formulas of a kernel, from its runs at some sizes.
 pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Answer, Failure> {
+    let budget = match instances.first() {
+        Some(first) => Layers(&first.iter().collect::<Vec<_>>()).options()?.budget,
+        None => None,
+    };
+    let (results, spent) = work::within(budget, || lifted(instances, files));
+    let (sizes, mut results) = results?;
+    // What formulas of all sizes took is not that of one of them.
+    for report in results.iter_mut().flatten() {
+        report.stats.work = spent;
+    }
+    let mut parts = sizes
+        .into_iter()
+        .zip(results)
+        .map(|(sizes, result)| AtSize {
+            sizes,
+            result: result.map(Answer::from),
+        });
+    match instances.len() {
+        1 => match parts.next() {
+            Some(one) => one.result,
+            None => Err(Failure::new(ErrorKind::Internal, "an instance was lost")),
+        },
+        _ => instances::merge("lift", parts.collect()),
+    }
+}
+
+/// The sizes and the answers at each of them.
+type Results = (Vec<Sizes>, Vec<Result<Report, Failure>>);
+
+fn lifted(instances: &[Vec<Settings>], files: &Files) -> Result<Results, Failure> {
     let mut runs = Vec::new();
     for settings in instances {
         let layers: Vec<&Settings> = settings.iter().collect();
@@ -76,20 +107,7 @@ pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Answer, Failur
             settle::settled(runs, instances, &sizes, files)
         }
     };
-    let mut parts = sizes
-        .into_iter()
-        .zip(results)
-        .map(|(sizes, result)| AtSize {
-            sizes,
-            result: result.map(Answer::from),
-        });
-    match instances.len() {
-        1 => match parts.next() {
-            Some(one) => one.result,
-            None => Err(Failure::new(ErrorKind::Internal, "an instance was lost")),
-        },
-        _ => instances::merge("lift", parts.collect()),
-    }
+    Ok((sizes, results))
 }
 
 impl Run {
@@ -98,10 +116,10 @@ impl Run {
         /// So much there is in any case, for an answer that says that time is over.
         const LEAST: Duration = Duration::from_millis(100);
         let spent = Duration::try_from_secs_f64(self.report.stats.seconds.total);
-        let left = self
-            .options
-            .timeout
-            .saturating_sub(spent.unwrap_or_default());
+        /// More than anybody waits, where a budget takes the place of time.
+        const ENDLESS: Duration = Duration::from_secs(u32::MAX as u64);
+        let all = self.options.timeout.unwrap_or(ENDLESS);
+        let left = all.saturating_sub(spent.unwrap_or_default());
         left.max(LEAST)
     }
 

@@ -20,6 +20,7 @@ use crate::report::{Failure, Report, Verdict};
 use crate::spec::launch::Selection;
 use crate::spec::{Array, Layers, Limits, Origin, Settings, Setup, Sizes};
 use crate::term::ArrayId;
+use crate::work;
 
 /// So much time there is in any case, for an answer that says that time is over.
 const LEAST: Duration = Duration::from_millis(100);
@@ -180,7 +181,8 @@ impl<'a> Lifting<'a> {
         let share = if is_last { 1 } else { SHARE };
         let ends: Vec<Duration> = self.left.iter().map(|l| *l / share).collect();
         let started = Instant::now();
-        let found = self.texts((way, sample), &ends);
+        let units = work::share(share as usize);
+        let (found, _) = work::within(units, || self.texts((way, sample), &ends));
         for i in 0..self.left.len() {
             self.spend(i, started);
         }

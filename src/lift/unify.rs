@@ -10,7 +10,6 @@
 //! What comes out is a guess that fits the members. Nothing is claimed of it: the formula is proved.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -79,7 +78,7 @@ impl Unifier<'_> {
         let Some(&(_, first)) = family.first() else {
             return Err("there is no element".into());
         };
-        if self.material.deadline.is_some_and(|d| Instant::now() >= d) {
+        if self.material.is_late() {
             return Err("the time is over".into());
         }
         if family.len() > MAX_MEMBERS {

@@ -68,6 +68,7 @@ pub use view::{Factor, Integers, Summand, Test, TestId, View};
 use std::time::Instant;
 
 use crate::term::TermId;
+use crate::work;
 
 /// A canonical form of a scratch: equal identifiers are equal functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -109,7 +110,7 @@ impl Default for Limits {
 
 impl Limits {
     fn is_late(&self) -> bool {
-        (self.stopped)() || self.deadline.is_some_and(|d| Instant::now() >= d)
+        work::is_over() || (self.stopped)() || self.deadline.is_some_and(|d| Instant::now() >= d)
     }
 }
 

@@ -25,6 +25,7 @@ use super::sign::Sign;
 use super::value::Val;
 use crate::kernel::Fmt;
 use crate::term::{Fun, TermId};
+use crate::work;
 
 /// A variable of the polynomials.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -143,8 +144,10 @@ impl Ring {
     pub(super) fn charge(&mut self, n: usize) -> Result<(), Fail> {
         let before = self.work >> LOOK_EVERY;
         let spent = std::mem::take(&mut self.coefs.spent);
-        self.work = self.work.saturating_add(n as u64).saturating_add(spent);
-        if self.work >> LOOK_EVERY != before {
+        let units = (n as u64).saturating_add(spent);
+        self.work = self.work.saturating_add(units);
+        work::spend(units);
+        if self.work >> LOOK_EVERY != before || work::is_over() {
             self.late |= self.limits.is_late();
         }
         if !self.has_time() {

@@ -28,6 +28,7 @@ use super::Reading;
 use crate::answer::{Assumption, AssumptionKind};
 use crate::term::rebuild::rebuild;
 use crate::term::{Term, TermId, TermStore};
+use crate::work;
 
 mod catalogue;
 mod ideal;
@@ -39,7 +40,9 @@ use pattern::{Operations, Pattern};
 
 fn patterns() -> &'static [Pattern] {
     static ALL: OnceLock<Vec<Pattern>> = OnceLock::new();
-    ALL.get_or_init(|| FUNCTIONS.iter().filter_map(Pattern::of).collect())
+    // Whoever comes first makes them for all: they are no work of his, and no budget of his ends them.
+    let all = || FUNCTIONS.iter().filter_map(Pattern::of).collect();
+    ALL.get_or_init(|| work::apart(None, all).0)
 }
 
 /// The functions that stand below some terms.

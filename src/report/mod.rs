@@ -159,7 +159,8 @@ fn asked(o: &Options) -> Asked {
         exact_constants: o.exact_constants,
         probabilistic: o.probabilistic,
         bits: o.bits,
-        timeout: o.timeout.as_secs_f64(),
+        timeout: o.timeout.map(|t| t.as_secs_f64()),
+        budget: o.budget,
         memory_limit: o.memory_limit,
     }
 }

@@ -18,7 +18,7 @@ pub mod rename;
 use crate::alone::Alone;
 use crate::answer::{self, Command, ErrorKind, Outputs, Part, RowLaunch, UnknownKind};
 use crate::bits;
-use crate::check::{Found, assumptions, limits, times};
+use crate::check::{Found, assumptions, counted, limits, times};
 use crate::decide::{self, Coverage};
 use crate::explain::{self, Decision};
 use crate::grid::sequence::Ended;
@@ -40,6 +40,10 @@ struct Instance {
 
 /// Compares the rows of an instance with row 0 of the smallest one.
 pub fn rows(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failure> {
+    counted(layers, || judged(small, layers, files))
+}
+
+fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let mut options = layers.options()?;
     let named = layers.0.iter().rev();

@@ -36,6 +36,7 @@ pub(super) fn classes(job: &Job, files: &Files) -> Result<Answer, Failure> {
 fn base(job: &Job, launch: &Launch) -> Result<Settings, Failure> {
     let mut own = worker::settings(worker::named(launch)?)?;
     own.timeout = job.how.timeout.or(own.timeout);
+    own.budget = job.how.budget.or(own.budget);
     Ok(own)
 }
 

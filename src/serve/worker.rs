@@ -178,6 +178,7 @@ impl Worker {
         let mut base = Settings::default();
         let mut own = settings(named(&job.launch)?)?;
         own.timeout = job.how.timeout.or(own.timeout);
+        own.budget = job.how.budget.or(own.budget);
         if let Some(reference) = &job.reference {
             let mut launch = named(&reference.launch)?;
             match reference.formula()? {

@@ -13,6 +13,7 @@
 
 use crate::kernel::conditions::Seen;
 use crate::kernel::{IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Rnd, Src};
+use crate::work;
 
 use super::accumulate::accumulates;
 use super::int;
@@ -149,6 +150,7 @@ impl Machine<'_> {
             *left -= 1;
             self.stats.warp_instructions += 1;
             self.stats.thread_instructions += threads;
+            work::spend(threads);
             if !matches!(class, Class::Jump | Class::Branch) {
                 self.executed[pc.0 as usize] += threads;
             }

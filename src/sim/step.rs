@@ -10,6 +10,7 @@ use crate::kernel::conditions::Seen;
 use crate::kernel::effects::Results;
 use crate::kernel::{Guard, Op, Pc};
 use crate::term::TermId;
+use crate::work;
 
 use super::address::provenance::Prov;
 use super::branch::is_harmless;
@@ -141,6 +142,7 @@ impl Machine<'_> {
     pub(super) fn prelude(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += mask.count_ones() as u64;
+        work::spend(mask.count_ones() as u64);
         self.may_go_on()?;
         self.note_taken(w, mask, pc, Seen::Guard);
         if self.products.busy(w) {

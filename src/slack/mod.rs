@@ -22,7 +22,7 @@ use crate::alone::{Alone, asked};
 use crate::answer::{
     self, Breaks, Command, Finding, Part, Slack, State, Synchronisation, UnknownKind,
 };
-use crate::check::{limits, take_defects};
+use crate::check::{counted, limits, take_defects};
 use crate::decide::{self, Coverage};
 use crate::explain;
 use crate::grid::{Covered, Subject};
@@ -36,6 +36,7 @@ use crate::sim::{Outcome, WarningKind, Writes};
 use crate::spec::manifest::Settings;
 use crate::spec::{Layers, Which};
 use crate::term::ArrayId;
+use crate::work;
 
 /// A kernel with its launch, as it is.
 struct Asked<'a> {
@@ -79,6 +80,10 @@ struct Whole {
 
 /// Asks of one kernel which of its synchronising operations it needs.
 pub fn slack(layers: Layers, files: &Files) -> Result<Report, Failure> {
+    counted(layers, || judged(layers, files))
+}
+
+fn judged(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     let mut report = race(layers, files)?;
@@ -194,14 +199,12 @@ impl Asked<'_> {
     fn slack(&self) -> Result<Slack, Failure> {
         let places = self.places();
         let is_clean = self.report.verdict == Verdict::Clean;
-        let mut judged: Vec<Judged> = places
-            .par_iter()
-            .map(|place| match place.fixed {
+        let mut judged: Vec<Judged> =
+            work::side_by_side(places.par_iter(), |place| match place.fixed {
                 Some(why) => open(UnknownKind::UnsupportedInstruction, why),
                 None if is_clean => self.cleared(place),
                 None => self.unclean(),
-            })
-            .collect();
+            });
         let any_same = judged.iter().any(|j| matches!(j, Judged::Same));
         let whole = match any_same && !self.any {
             true => Some(self.whole()?),
@@ -209,7 +212,7 @@ impl Asked<'_> {
         };
         if let Some(whole) = &whole {
             let again = judged.par_iter_mut().zip(&places);
-            again.for_each(|(judged, place)| {
+            work::side_by_side(again, |(judged, place)| {
                 if matches!(judged, Judged::Same) {
                     *judged = self.same_values(whole, &place.at);
                 }

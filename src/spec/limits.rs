@@ -1,4 +1,4 @@
-//! When to give up: a deadline, an amount of memory, an interrupt.
+//! When to give up: a deadline, a budget of work, an amount of memory, an interrupt.
 //!
 //! An interrupt, and the memory that the whole process holds, concern the process and not one
 //! run: they are kept here once, and every place that looks at its own limits sees them as well.
@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::ThreadPoolBuilder;
+
+use crate::work;
 
 thread_local! {
     /// What ends the check that this thread works for.
@@ -42,6 +44,9 @@ fn cancelled() -> bool {
 /// What a run may take if nobody says otherwise: an endless loop ends by itself.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// What ends a run that has a budget, as the start of a sentence.
+pub const SPENT: &str = "the budget of work was spent";
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Bytes that the process may hold; 0 is no limit.
 static PROCESS: AtomicU64 = AtomicU64::new(0);
@@ -56,9 +61,22 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether the time is over: what is asked often, since it costs no look at the process.
+    /// Whether the time or the budget is over: what is asked often, since it costs no look at the process. A look is
+    /// a unit of work, so that no loop that looks at its limits is without end.
     pub fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|d| Instant::now() >= d)
+        work::spend(1);
+        work::is_over() || self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+
+    /// When a part of a run ends that may take so much time, and the units that it may spend where units are counted: then
+    /// it is a fixed part of what is left, whatever the time.
+    pub fn part(time: Duration) -> (Option<Instant>, Option<u64>) {
+        /// Of what is left, so that others come after it.
+        const PART: u64 = 4;
+        match work::left() {
+            Some(left) => (None, Some(left / PART)),
+            None => (Instant::now().checked_add(time), None),
+        }
     }
 
     /// What ends the run now, as the start of a sentence, if anything does; what a run itself holds is for the run to compare.
@@ -70,7 +88,10 @@ impl Limits {
             return Some("it was cancelled");
         }
         if self.is_late() {
-            return Some("the time limit was reached");
+            return Some(match work::is_over() {
+                true => SPENT,
+                false => "the time limit was reached",
+            });
         }
         let most = PROCESS.load(Ordering::Relaxed);
         if most > 0 && resident(&"self").is_some_and(|bytes| bytes > most) {

@@ -137,6 +137,9 @@ pub struct Settings {
     /// Seconds.
     #[serde(deserialize_with = "loose::seconds")]
     pub timeout: Option<f64>,
+    /// Units of work for each verdict.
+    #[serde(deserialize_with = "loose::number")]
+    pub budget: Option<u64>,
     /// Bytes.
     #[serde(alias = "memory_limit", deserialize_with = "loose::number")]
     pub memory_limit: Option<u64>,
@@ -359,8 +362,10 @@ pub struct Options {
     pub deterministic: bool,
     /// A certificate is made of a proof.
     pub certificate: bool,
-    /// Wall-clock limit.
-    pub timeout: Duration,
+    /// Wall-clock limit; none where there is a budget and nothing was said of time.
+    pub timeout: Option<Duration>,
+    /// Units of work that the verdict may take.
+    pub budget: Option<u64>,
     /// Memory limit in bytes.
     pub memory_limit: Option<u64>,
     /// The seed of contents that are drawn.
@@ -385,7 +390,8 @@ impl Default for Options {
             rounding: 0,
             deterministic: false,
             certificate: false,
-            timeout: DEFAULT_TIMEOUT,
+            timeout: Some(DEFAULT_TIMEOUT),
+            budget: None,
             memory_limit: None,
             seed: 0,
         }
@@ -406,6 +412,7 @@ impl Layers<'_> {
             sizes: self.sizes(),
             ..Options::default()
         };
+        let mut timed = None;
         for layer in self.0 {
             if let Some(strict) = layer.strict {
                 out.strict = strict;
@@ -428,8 +435,9 @@ impl Layers<'_> {
             out.certificate = layer.certificate.unwrap_or(out.certificate);
             if let Some(seconds) = layer.timeout {
                 let timeout = Duration::try_from_secs_f64(seconds).ok();
-                out.timeout = timeout.ok_or(SpecError::BadTimeout { seconds })?;
+                timed = Some(timeout.ok_or(SpecError::BadTimeout { seconds })?);
             }
+            out.budget = layer.budget.or(out.budget);
             out.seed = layer.seed.unwrap_or(out.seed);
             out.memory_limit = layer.memory_limit.or(out.memory_limit);
             if !layer.map.is_empty() {
@@ -445,6 +453,7 @@ impl Layers<'_> {
                 out.map.push((key(reference)?, key(optimized)?));
             }
         }
+        out.timeout = timed.or(out.timeout.filter(|_| out.budget.is_none()));
         Ok(out)
     }
 

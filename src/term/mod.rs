@@ -22,6 +22,7 @@ use num_traits::{One, Zero};
 use rustc_hash::{FxBuildHasher, FxHasher};
 
 use crate::kernel::Fmt;
+use crate::work;
 
 pub mod approx;
 mod arith;
@@ -338,6 +339,7 @@ impl TermStore {
 
     fn push(&mut self, node: Node, total: bool) -> TermId {
         let id = self.nodes.len() as u32;
+        work::spend(1);
         let loose = self.takes_bits(&node);
         self.has_loose |= loose;
         self.nodes.push(node);

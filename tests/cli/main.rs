@@ -7,6 +7,7 @@ use serde_json::Value;
 
 mod any;
 mod bindings;
+mod budget;
 mod certificates;
 mod contents;
 mod coverage;

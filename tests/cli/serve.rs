@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 const LONG: Duration = Duration::from_secs(120);
 
 /// A server with its answers.
-struct Server {
+pub(super) struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
 }
 
 impl Server {
-    fn start(args: &[&str]) -> Server {
+    pub(super) fn start(args: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_volta"))
             .arg("serve")
             .args(args)
@@ -60,7 +60,7 @@ impl Server {
         self.lines.recv_timeout(LONG).expect("an answer")
     }
 
-    fn ask(&mut self, request: &Value) -> Value {
+    pub(super) fn ask(&mut self, request: &Value) -> Value {
         self.send(request);
         let answer = self.next();
         assert_eq!(answer["id"], request["id"], "{answer}");
@@ -85,7 +85,7 @@ impl Server {
     }
 
     /// Closes the input; the server must end by itself.
-    fn end(mut self) -> Vec<Value> {
+    pub(super) fn end(mut self) -> Vec<Value> {
         self.stdin = None;
         let rest = self.lines.iter().collect();
         let status = self.child.wait().expect("it ends");

@@ -100,10 +100,10 @@ kinds! {
             hint: "check that both kernels write an array that is not bound `scratch:`"
         }
         Limit "limit" {
-            "Time, memory or a bound of volta ran out, or the run was interrupted.",
+            "Time, a budget of work, memory or a bound of volta ran out, or the run was interrupted.",
             "What was found until then is in the report; nothing else is claimed.",
             "volta check ref.ptx opt.ptx --timeout 1",
-            hint: "give more with --timeout or --memory-limit, or check a smaller instance"
+            hint: "give more with --timeout, --budget or --memory-limit, or check a smaller instance"
         }
     }
 }

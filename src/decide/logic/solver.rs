@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::circuit::{Circuit, Gate, Lit};
 use crate::spec::Limits;
+use crate::work;
 
 /// Steps of the solver between two looks at the clock.
 const STEPS_PER_LOOK: u32 = 256;
@@ -32,6 +33,7 @@ impl Callbacks for Bounds {
     fn stop(&self) -> bool {
         let steps = self.steps.get().wrapping_add(1);
         self.steps.set(steps);
+        work::spend(1);
         if steps.is_multiple_of(STEPS_PER_LOOK) && self.limits.reached().is_some() {
             self.late.set(true);
         }

@@ -16,6 +16,7 @@ use crate::decide::limits::CLIMB;
 use crate::kernel::Fmt;
 use crate::spec::{ElemTy, Limits};
 use crate::term::decode;
+use crate::work;
 
 /// The moves of one number.
 const MOVES: [fn(f64) -> f64; 10] = [
@@ -75,6 +76,7 @@ pub(crate) fn climb(
                     return None;
                 }
                 *left -= hunt.cost();
+                work::spend(hunt.cost());
                 let old = values[i];
                 let v = MOVES[(k + turn) % MOVES.len()](number(ty, old));
                 if !usable(ty, v) {

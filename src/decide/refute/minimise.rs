@@ -14,6 +14,7 @@ use crate::decide::goal::Pairs;
 use crate::decide::limits::{MINIMISE, SEARCHES};
 use crate::spec::{Arrays, Limits};
 use crate::term::TermStore;
+use crate::work;
 
 struct Minimiser<'h, 's> {
     hunt: &'h mut Hunt<'s>,
@@ -123,6 +124,7 @@ impl Minimiser<'_, '_> {
             return false;
         }
         self.left -= cost;
+        work::spend(cost);
         match self.rigorous {
             false => self.hunt.difference(values) >= MINIMISE.margin,
             true => {

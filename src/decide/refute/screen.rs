@@ -15,6 +15,7 @@ use crate::decide::limits::SCREEN;
 use crate::decide::options::Options;
 use crate::spec::{Arrays, ElemTy};
 use crate::term::{TermId, TermStore};
+use crate::work;
 
 /// What a look found.
 #[derive(Debug, Default)]
@@ -89,6 +90,7 @@ pub(crate) fn screen(
         }
         let values = patterns::candidate(all.cells(), pattern, &near, &mut random);
         out.tried += 1;
+        work::spend(all.cost());
         let Some(k) = furthest(&all.differences(&values)) else {
             continue;
         };
@@ -100,6 +102,7 @@ pub(crate) fn screen(
         }
         checks += 1;
         check_steps += cost;
+        work::spend(cost);
         let own = cells::some(hunt.cells(), all.cells(), &values);
         if let Checked::Apart(apart) = hunt.check(&own) {
             out.found = Some((place, hunt.found_at(&own, *apart)));

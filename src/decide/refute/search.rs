@@ -7,6 +7,7 @@ use crate::decide::goal::Pairs;
 use crate::decide::limits::{CLIMB, SEARCHES};
 use crate::spec::{Arrays, Limits};
 use crate::term::TermStore;
+use crate::work;
 
 /// What may be spent on one search.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +59,7 @@ pub(crate) fn search(
         }
         first = false;
         left = left.saturating_sub(cost);
+        work::spend(cost);
         let values = patterns::candidate(hunt.cells(), pattern, &near, &mut random);
         out.tried += 1;
         let difference = hunt.difference(&values);

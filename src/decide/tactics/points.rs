@@ -21,6 +21,7 @@ use crate::decide::ruling::{Chance, Ruling, Rulings, Why};
 use crate::norm::{self, probable};
 use crate::spec::limits;
 use crate::term::TermId;
+use crate::work;
 
 /// The bound on the work of a comparison by forms before points are tried.
 pub(crate) fn first_work(work: Option<u64>, options: &Options) -> Option<u64> {
@@ -56,24 +57,22 @@ pub(crate) fn settle(pair: &Pair<'_>, conditions: &[Condition], rulings: &mut Ru
         goals.into_iter().all(|e| *e)
     };
     let equal: Vec<(usize, &Condition)> = open.into_iter().filter(|(_, c)| agrees(c)).collect();
-    let defined: Vec<(usize, Ruling)> = equal
-        .par_chunks(ROUNDS.points_chunk)
-        .flat_map_iter(|chunk| {
-            let mut prover = Prover::new(pair.store, pair.options.limits);
-            let rule = |(i, c): &(usize, &Condition)| {
-                let loose = |t| pair.store.is_loose(t);
-                let defined = conjunction(&c.pairs, |a, b| match a == b {
-                    _ if loose(a) || loose(b) => Proof::Loose,
-                    true => Proof::Yes(Proved::TERMS),
-                    false => prover.defined(By::POINTS, a, b),
-                });
-                (*i, defined.map_or_else(Ruling::Deferred, Ruling::Proved))
-            };
-            chunk.iter().map(rule).collect::<Vec<_>>()
-        })
-        .collect();
+    let chunks = equal.par_chunks(ROUNDS.points_chunk);
+    let defined: Vec<Vec<(usize, Ruling)>> = work::side_by_side(chunks, |chunk| {
+        let mut prover = Prover::new(pair.store, pair.options.limits);
+        let rule = |(i, c): &(usize, &Condition)| {
+            let loose = |t| pair.store.is_loose(t);
+            let defined = conjunction(&c.pairs, |a, b| match a == b {
+                _ if loose(a) || loose(b) => Proof::Loose,
+                true => Proof::Yes(Proved::TERMS),
+                false => prover.defined(By::POINTS, a, b),
+            });
+            (*i, defined.map_or_else(Ruling::Deferred, Ruling::Proved))
+        };
+        chunk.iter().map(rule).collect()
+    });
     let mut any = false;
-    for (i, ruling) in defined {
+    for (i, ruling) in defined.into_iter().flatten() {
         any |= !ruling.is_open();
         rulings.of[i] = ruling;
     }
@@ -97,9 +96,10 @@ pub(crate) fn retry_exactly(pair: &Pair<'_>, conditions: &[Condition], rulings: 
         Ruling::Open(Why::Failed { failure, .. }) => failure.0 == Proof::TooLarge,
         _ => false,
     };
-    let again = rulings.par_iter_mut().zip(conditions);
+    let again = rulings.iter_mut().zip(conditions);
     let again = again.filter(|(r, c)| too_large(r) && c.only.is_none());
-    again.for_each(|(r, c)| {
+    let again: Vec<(&mut Ruling, &Condition)> = again.collect();
+    work::side_by_side(again.into_par_iter(), |(r, c)| {
         let mut prover = Prover::new(pair.store, pair.options.limits);
         *r = pair.rule(c, &[FORMS, super::SPLITS], &mut prover);
     });
