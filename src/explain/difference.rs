@@ -24,8 +24,8 @@ use crate::term::{ArrayId, Term, TermId, TermStore};
 /// Terms below a pair beyond which it is only followed down.
 const MAX_TERMS: usize = 1 << 20;
 
-/// What the normaliser may spend here.
-const MAX_WORK: u64 = 1 << 24;
+/// What the normaliser may spend here: some tenths of a second, since what is wrong is known already.
+const MAX_WORK: u64 = 1 << 21;
 const MAX_HELD: usize = 1 << 24;
 
 const BOUNDS: Bounds = Bounds {
