@@ -91,7 +91,7 @@ class Checker:
             if w["kernel"] in (SIDES[i], "pair"):
                 excused.setdefault(w["kind"], set()).update(w["lines"])
         opcodes = [{*ins.opcode} for ins in module.code]
-        races = Races(excused, any(o & ORDERING or (o & {"atom", "red"} and o & {"cas", "exch"}) for o in opcodes))
+        races = Races(domain, excused, any(o & ORDERING or (o & {"atom", "red"} and o & {"cas", "exch"}) for o in opcodes))
         arrays: list[Memory | None] = [
             None if a["origin"] == "scalar" else space.place(lambda base: array(inputs, k, base, races))  # noqa: B023
             for k, a in enumerate(self.certificate["arrays"])
@@ -188,17 +188,18 @@ class Checker:
     def same(self, domain: Any, x: Any, y: Any, n: int, kind: str | None, at: At) -> bool:
         if x is None or y is None:
             raise Refuted("a matched element is never written, or was made of what was never written")
-        if Num in (type(x), type(y)):
+        if kind in FORMATS:
             x, y = widened(x), widened(y)
         if n > 2 and Mixed in (type(x), type(y)):
             return all(self.same(domain, take(x, low, n // 2), take(y, low, n // 2), n // 2, None, at) for low in (0, n // 2))
+        cuts = {v.cut for v in (x, y) if type(v) is Num}
+        if Mixed in (type(x), type(y)) or (kind not in FORMATS and len(cuts) > 1):
+            raise Cannot("bits of a number that data decide are compared")
         self.is_defined.setdefault(at, False)
         formats = [v.fmt for v in (x, y) if type(v) is Num and v.fmt != "b16"]
         if not any(type(v) is Num for v in (x, y)) and (kind not in FORMATS or x == y):
             self.is_defined[at] = True
             return bool(x == y)
-        if Mixed in (type(x), type(y)):
-            raise Cannot("bits of a number that data decide are compared")
         if n == 2 and len({*formats}) > 1:
             return False
         fmt = kind if kind in FORMATS else formats[0] if formats else {2: "f16", 4: "f32", 8: "f64"}[n]

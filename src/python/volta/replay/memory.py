@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .values import Cannot, Num, Outside, Refuted, parts_of, take, whole
+from .values import FORMATS, Cannot, Mixed, Num, Outside, Refuted, exact, parts_of, take, whole
 
 
 class Agent:
@@ -35,22 +35,35 @@ class Write:
     strong: bool = False
 
 
+OF_WRITES, OF_A_READ = ("same-value-write", "real-equal-write"), ("unused-read", "ordered-by-value")
+"""What may excuse two writes of equal numbers, and a read beside a write."""
+
+
 class Races:
     """What becomes of two unordered accesses, one of which writes."""
 
-    def __init__(self, excused: dict[str, set[int]], orders_by_memory: bool) -> None:
-        self.excused, self.used = excused, set[str]()
+    def __init__(self, domain: Any, excused: dict[str, set[int]], orders_by_memory: bool) -> None:
+        self.domain, self.excused, self.used = domain, excused, set[str]()
         self.orders_by_memory = orders_by_memory
         """Fences, releases or locks may order what barriers do not: then an unordered pair is no race yet."""
 
-    def found(self, name: str, byte: int, first: int, second: int, is_same: bool, words: str) -> None:
-        for kind, lines in self.excused.items():
-            if {first, second} & lines and (not is_same or kind in ("same-value-write", "real-equal-write")):
+    def found(self, name: str, byte: int, first: int, second: int, kinds: tuple[str, ...], words: str) -> str:
+        """How the certificate excuses it."""
+        for kind in kinds:
+            if {first, second} & self.excused.get(kind, set()):
                 self.used.add(kind)
-                return
+                return kind
         if self.orders_by_memory:
             raise Cannot("whether a fence or a lock orders two accesses")
         raise Refuted(f"a data race at byte {byte} of {name}: line {first} and {words} in line {second} are not ordered")
+
+    def are_equal(self, a: Any, b: Any, n: int) -> bool:
+        """Whether two values of so many bytes are the same bits or real numbers."""
+        if n > 2 and Mixed in (type(a), type(b)) and None not in (a, b):
+            return all(self.are_equal(take(a, low, n // 2), take(b, low, n // 2), n // 2) for low in (0, n // 2))
+        fmt = next((v.fmt for v in (a, b) if type(v) is Num and v.fmt in FORMATS), "f16")
+        numbers = [self.domain.number(exact(v, fmt)) if type(v) is int else v.v for v in (a, b) if type(v) in (int, Num)]
+        return a == b or (len(numbers) == 2 and bool(self.domain.equal(*numbers)))
 
 
 class Memory:
@@ -76,12 +89,15 @@ class Memory:
 
     def load(self, off: int, n: int, type: str, who: Agent, line: int, strong: bool = False) -> Any:
         if self.races is not None:
-            known, me, stamp = who.known, who.id, (who.time, line, strong)
+            known, me, stamp, unused = who.known, who.id, (who.time, line, strong), False
             for b in range(off, off + n):
                 w = self.bytes.get(b)
                 if w is not None and w.id != me and known.get(w.id, 0) < w.time and not (strong and w.strong):
-                    self.races.found(self.name, b, w.line, line, False, "a read")
+                    unused |= self.races.found(self.name, b, w.line, line, OF_A_READ, "a read") == "unused-read"
                 self.reads.setdefault(b, {})[me] = stamp
+            # What no result depends on is not there: if one does, it was never written.
+            if unused:
+                return None
         return self.read(off, n, type)
 
     def store(self, off: int, n: int, value: Any, who: Agent, line: int, strong: bool = False) -> None:
@@ -90,10 +106,11 @@ class Memory:
             for b in range(off, off + n):
                 w = self.bytes.get(b)
                 if w is not None and w.id != me and known.get(w.id, 0) < w.time and not (strong and w.strong):
-                    self.races.found(self.name, b, w.line, line, is_same(w.value, value), "a write")
+                    same = (w.off, w.size) == (off, n) and self.races.are_equal(w.value, value, n)
+                    self.races.found(self.name, b, w.line, line, OF_WRITES if same else (), "a write")
                 for other, (time, where, was_strong) in self.reads.pop(b, {}).items():
                     if other != me and known.get(other, 0) < time and not (strong and was_strong):
-                        self.races.found(self.name, b, where, line, False, "a write")
+                        self.races.found(self.name, b, where, line, OF_A_READ, "a write")
         self.put(Write(off, n, value, who.id, who.time, line, strong))
 
     def put(self, w: Write) -> None:
@@ -119,10 +136,6 @@ class Memory:
             parts += parts_of(value, count)
             at += count
         return whole(parts)
-
-
-def is_same(a: Any, b: Any) -> bool:
-    return bool(a == b or (type(a) is type(b) is Num and a.fmt == b.fmt and a.v == b.v))
 
 
 class Space:

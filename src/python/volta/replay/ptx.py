@@ -6,7 +6,7 @@ import re
 import struct
 from dataclasses import dataclass, field
 
-from .values import SIZES, Cannot
+from .values import SIZES, Cannot, Refuted
 
 Word = tuple[str, int]
 """A word of the text and its line."""
@@ -243,5 +243,5 @@ def read(text: str, name: str) -> Module:
             held.append(word)
         i += 1
     if not found:
-        raise Cannot(f"there is no entry {name}")
+        raise Refuted(f"the text has no entry {name}")
     return module

@@ -57,13 +57,14 @@ SIZES = {
 class Num:
     """A float that data decide: a number of the domain in a format; `b16` is one of 16 bits that is not known to be f16 or bf16.
 
-    It is `known` where instructions made it of constants alone: the machine has it rounded, which a test of it may see.
+    It is `known` where instructions made it of constants alone: the machine has it rounded, which a test of it may see. It is
+    `cut` where it is the upper half of an f32: its bits may not be those of the number rounded.
     """
 
-    __slots__ = ("fmt", "known", "v")
+    __slots__ = ("cut", "fmt", "known", "v")
 
-    def __init__(self, v: Any, fmt: str, known: bool = False) -> None:
-        self.v, self.fmt, self.known = v, fmt, known
+    def __init__(self, v: Any, fmt: str, known: bool = False, cut: bool = False) -> None:
+        self.v, self.fmt, self.known, self.cut = v, fmt, known, cut
 
 
 class Part(NamedTuple):
@@ -103,7 +104,7 @@ def whole(parts: list[int | Part]) -> Any:
         if n == SIZES[num.fmt] and all(p == (num, i) for i, p in enumerate(parts)):
             return num
         if num.fmt == "f32" and n == 2 and parts == [(num, 2), (num, 3)]:
-            return Num(num.v, "bf16", num.known)
+            return Num(num.v, "bf16", num.known, cut=True)
     if any(type(p) is Part for p in parts):
         return Mixed(parts)
     return int.from_bytes(bytes(parts), "little")  # type: ignore[arg-type]
