@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .functions import FUNCTIONS
 from .machine import Launch, Step, Thread
 from .memory import Memory
 from .ptx import Instruction, Operand
-from .values import FORMATS, SIZES, Cannot, Num, parts_of, whole
+from .values import FORMATS, SIZES, Cannot, parts_of, whole
 
 SPACES = {"global": "generic", "const": "generic", "shared": "shared", "local": "local", "param": "param"}
 STRONG = ("relaxed", "acquire", "release", "volatile")
@@ -74,47 +75,25 @@ def store(launch: Launch, ins: Instruction) -> Step:
 
 
 def combined(launch: Launch, ins: Instruction) -> Callable[..., Any]:
-    """What an atomic operation makes of the old value and its operands."""
-    kind, n, domain = ins.type, SIZES[ins.type], launch.domain
-    op = ins.one_of("add", "min", "max", "and", "or", "xor", "inc", "dec", "exch", "cas")
-    keep = (1 << 8 * n) - 1
-    if kind in FORMATS and op == "add":
+    """What an atomic operation makes of the old value and its operands: the function of another instruction, or its own."""
+    op, keep = ins.one_of("add", "min", "max", "and", "or", "xor", "inc", "dec", "exch", "cas"), (1 << 8 * SIZES[ins.type]) - 1
 
-        def number(x: Any) -> Num:
-            x = launch.constant(x & keep, kind) if type(x) is int else x
-            if not isinstance(x, Num) or x.fmt not in (kind, "b16"):
-                raise Cannot(f"what is no {kind} is added to")
-            return x
+    def cas(old: Any, wanted: Any, x: Any) -> Any:
+        if type(old) is not int or type(wanted) is not int:
+            raise TypeError("bits of a float")
+        return x if old == wanted & keep else old
 
-        return lambda old, x: Num(domain.add(number(old).v, number(x).v), kind)
-    if kind.endswith("x2") or (kind in FORMATS and op != "exch"):
-        raise ins.foreign()
-
-    def v(x: int) -> int:
-        x &= keep
-        return x - (1 << 8 * n) if kind[0] == "s" and x >> (8 * n - 1) else x
-
-    def integers(f: Callable[..., int]) -> Callable[..., int]:
-        def of(*all: Any) -> int:
-            if any(type(x) is not int for x in all):
-                raise Cannot("bits of a number that data decide are asked for")
-            return f(*[x & keep for x in all]) & keep
-
-        return of
-
-    table: dict[str, Callable[..., Any]] = {
+    own: dict[str, Callable[..., Any]] = {
         "exch": lambda old, x: x,
-        "cas": integers(lambda old, wanted, x: x if old == wanted else old),
-        "add": integers(lambda a, b: a + b),
-        "min": integers(lambda a, b: min(v(a), v(b))),
-        "max": integers(lambda a, b: max(v(a), v(b))),
-        "and": integers(lambda a, b: a & b),
-        "or": integers(lambda a, b: a | b),
-        "xor": integers(lambda a, b: a ^ b),
-        "inc": integers(lambda a, b: 0 if a >= b else a + 1),
-        "dec": integers(lambda a, b: b if a == 0 or a > b else a - 1),
+        "cas": cas,
+        "inc": lambda a, b: 0 if a >= b else a + 1,
+        "dec": lambda a, b: b if a == 0 or a > b else a - 1,
     }
-    return table[op]
+    if op in own:
+        return own[op]
+    if ins.type in FORMATS and op != "add":
+        raise ins.foreign()
+    return FUNCTIONS[op](launch, Instruction(ins.line, ins.text, [op, ins.type], None, ins.operands))
 
 
 def atomic(launch: Launch, ins: Instruction) -> Step:
@@ -129,7 +108,10 @@ def atomic(launch: Launch, ins: Instruction) -> Step:
     def atom(r: list[Any]) -> None:
         memory, off = at(r)
         old = memory.read(off, n, kind)
-        new = f(old, *[r[s] for s in sources])
+        try:
+            new = f(old, *[r[s] for s in sources])
+        except TypeError as e:
+            raise Cannot("bits of a number that data decide, or what was never written, decide an atomic operation") from e
         memory.store(off, n, new, r[0], line, strong=True)
         if out is not None:
             r[out] = old
@@ -181,4 +163,4 @@ def copy(launch: Launch, ins: Instruction) -> Step:
     return cp
 
 
-OPERATIONS = {"ld": load, "ldu": load, "st": store, "atom": atomic, "red": atomic, "cp": copy}
+STEPS = {"ld": load, "ldu": load, "st": store, "atom": atomic, "red": atomic, "cp": copy}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
+from .functions import FUNCTIONS
 from .machine import WAITS, Launch, Step, Thread
 from .memory_operations import place
 from .ptx import Instruction, Operand
@@ -125,18 +127,15 @@ def match(launch: Launch, ins: Instruction) -> tuple[Operand, Together]:
 
 
 def redux(launch: Launch, ins: Instruction) -> tuple[Operand, Together]:
-    op, kind = ins.opcode[2], ins.type
     d, a = (launch.slot(o) for o in ins.operands[:2])
-    if kind not in ("u32", "s32", "b32") or len(ins.opcode) > 4:
+    if ins.type not in ("u32", "s32", "b32") or len(ins.opcode) > 4:
         raise ins.foreign()
+    op = FUNCTIONS[ins.opcode[2]](launch, Instruction(ins.line, ins.text, ins.opcode[2:], None, ins.operands))
 
     def together(lanes: list[Thread]) -> None:
-        values = [t.r[a] - (1 << 32) if kind == "s32" and t.r[a] >> 31 else t.r[a] + 0 for t in lanes]
-        x = values[0]
-        for v in values[1:]:
-            x = {"add": x + v, "min": min(x, v), "max": max(x, v), "and": x & v, "or": x | v, "xor": x ^ v}[op]
+        total = functools.reduce(op, [t.r[a] & 0xFFFFFFFF for t in lanes])
         for t in lanes:
-            t.r[d] = x & 0xFFFFFFFF
+            t.r[d] = total
 
     return ins.operands[2], together
 
@@ -248,7 +247,7 @@ def mma(launch: Launch, ins: Instruction) -> tuple[None, Together]:
     return None, together
 
 
-OPERATIONS = {
+STEPS = {
     "bar": barrier,
     "barrier": barrier,
     **{f.__name__: warp_wide(f) for f in (shfl, vote, match, redux, elect, mma)},
