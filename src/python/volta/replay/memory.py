@@ -101,6 +101,7 @@ class Memory:
         return self.read(off, n, type)
 
     def store(self, off: int, n: int, value: Any, who: Agent, line: int, strong: bool = False) -> None:
+        value = value & (1 << 8 * n) - 1 if type(value) is int else value
         if self.races is not None:
             known, me = who.known, who.id
             for b in range(off, off + n):

@@ -46,8 +46,8 @@ def load(launch: Launch, ins: Instruction) -> Step:
     kind, n, line, strong = ins.type, SIZES[ins.type], ins.line, bool(ins.one_of(*STRONG))
     outs = [launch.slot(o) if o.kind != "sink" else None for o in ins.operands[0].each()]
     at = place(launch, ins.operands[1], space_of(ins), n * len(outs))
-    # A narrow signed number fills a register of 32 bits by its sign.
-    sign, keep = (8 * n - 1 if kind[0] == "s" else 128), (1 << max(8 * n, 32)) - 1
+    # A signed number fills its register by its sign, however wide that is: whoever reads it takes the bits of its own width.
+    sign, keep = (8 * n - 1 if kind[0] == "s" else 128), (1 << 64) - 1
 
     def ld(r: list[Any]) -> None:
         memory, off = at(r)
@@ -63,13 +63,12 @@ def store(launch: Launch, ins: Instruction) -> Step:
     refuse_foreign(ins)
     n, line, strong = SIZES[ins.type], ins.line, bool(ins.one_of(*STRONG))
     sources = [launch.slot(o) for o in ins.operands[1].each()]
-    at, keep = place(launch, ins.operands[0], space_of(ins), n * len(sources)), (1 << 8 * n) - 1
+    at = place(launch, ins.operands[0], space_of(ins), n * len(sources))
 
     def st(r: list[Any]) -> None:
         memory, off = at(r)
         for i, s in enumerate(sources):
-            x = r[s]
-            memory.store(off + i * n, n, x & keep if type(x) is int else x, r[0], line, strong)
+            memory.store(off + i * n, n, r[s], r[0], line, strong)
 
     return st
 
@@ -86,8 +85,8 @@ def combined(launch: Launch, ins: Instruction) -> Callable[..., Any]:
     own: dict[str, Callable[..., Any]] = {
         "exch": lambda old, x: x,
         "cas": cas,
-        "inc": lambda a, b: 0 if a >= b else a + 1,
-        "dec": lambda a, b: b if a == 0 or a > b else a - 1,
+        "inc": lambda a, b: 0 if a >= b & keep else a + 1,
+        "dec": lambda a, b: b if a == 0 or a > b & keep else a - 1,
     }
     if op in own:
         return own[op]

@@ -95,21 +95,22 @@ STEPS: dict[str, Callable[[Launch, Instruction], Step]] = {
 }
 
 
+def refuses(reason: str) -> Step:
+    def step(r: list[Any]) -> int:
+        raise Cannot(reason)
+
+    return step
+
+
 def step_of(launch: Launch, ins: Instruction) -> Step:
-    """The step of an instruction; of one that is not interpreted, a step that says so."""
+    """The step of an instruction under its guard; of one that is not interpreted, a step that says so."""
     try:
         step = STEPS[ins.name](launch, ins)
-        guard = None if ins.guard is None else launch.slot(ins.guard)
     except (Cannot, KeyError, IndexError, ValueError) as e:
-        reason = e.args[0] if isinstance(e, Cannot) else ins.foreign().args[0]
-
-        def refuse(r: list[Any]) -> None:
-            raise Cannot(reason)
-
-        return refuse
-    if guard is None or ins.guard is None:
+        step = refuses(e.args[0] if isinstance(e, Cannot) else ins.foreign().args[0])
+    if ins.guard is None:
         return step
-    negated = ins.guard.negated
+    guard, negated = launch.slot(ins.guard), ins.guard.negated
 
     def guarded(r: list[Any]) -> int | None:
         p = r[guard]

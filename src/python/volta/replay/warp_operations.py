@@ -117,9 +117,7 @@ def match(launch: Launch, ins: Instruction) -> tuple[Operand, Together]:
         raise ins.foreign()
 
     def together(lanes: list[Thread]) -> None:
-        values = {t.lane: t.r[a] for t in lanes}
-        if any(type(v) is not int for v in values.values()):
-            raise TypeError("a float")
+        values = {t.lane: t.r[a] & (1 << 8 * SIZES[ins.type]) - 1 for t in lanes}
         for t in lanes:
             t.r[d] = sum(1 << lane for lane, v in values.items() if v == values[t.lane])
 
