@@ -36,6 +36,8 @@ class Run:
     memories: list[list[Memory | None]] = field(default_factory=list)
     tests: list[dict[int, int]] = field(default_factory=list)
     outcomes: list[list[int]] = field(default_factory=list)
+    failing: dict[At, str] = field(default_factory=dict)
+    """The elements that differ, with a sentence of each."""
 
 
 @dataclass
@@ -79,6 +81,7 @@ class Checker:
             run.outcomes.append(launch.outcomes)
             self.result.steps += launch.steps
             self.result.excused |= launch.races.used
+        run.failing = self.differing(domain, run)
         self.result.runs += 1
         return run
 
@@ -270,7 +273,7 @@ class Checker:
                 except Beyond as e:
                     self.result.beyond, problem = self.result.beyond + 1, e
                     break
-                failing.update(self.differing(self.reals, run))
+                failing.update(run.failing)
                 for seen, tests in zip(self.seen, run.tests):
                     for line, mask in tests.items():
                         seen[line] = seen.get(line, 0) | mask
@@ -290,7 +293,7 @@ class Checker:
                 continue
             run = self.elsewhere(inputs, as_read, k)  # type: ignore[assignment]
             if run is not None:
-                failing.update(self.differing(self.reals, run))
+                failing.update(run.failing)
                 # Where no test decides an output, there is one region.
                 if k == 0 and self.certificate["regions"]["tests"] and not self.result.beyond:
                     self.no_new_region(run)
@@ -323,7 +326,7 @@ class Checker:
         field_of, sample = Field(prime), self.certificate["regions"]["samples"][0]
         for k in range(runs):
             inputs = Inputs(self.certificate, field_of, f"{self.seed} field {k}", sample, near(Fraction(0)))
-            failing = self.differing(field_of, self.run(field_of, inputs, bool(self.readings.values)))
+            failing = self.run(field_of, inputs, bool(self.readings.values)).failing
             if failing:
                 raise Refuted(failing[min(failing)])
         self.never_written()

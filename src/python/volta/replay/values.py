@@ -18,6 +18,10 @@ DIGITS = 120
 """Decimal digits of the arithmetic over the reals."""
 
 
+HUGE = Decimal(10) ** 17
+"""The largest argument of an exponential, far from the exponents that decimals have."""
+
+
 class Stop(Exception):
     """The end of a replay, with the line of the kernel in which it came."""
 
@@ -175,7 +179,14 @@ class Reals:
     def mul(self, a: Decimal, b: Decimal) -> Decimal:
         return a * b
 
+    def above_zero(self, x: Decimal) -> Decimal:
+        """A divisor or the argument of a logarithm, which may not be a stand-in for an exponential that is next to 0."""
+        if x and x.adjusted() < -(10**15):
+            raise Beyond("a number next to 0 whose digits count")
+        return x
+
     def div(self, a: Decimal, b: Decimal) -> Decimal:
+        b = self.above_zero(b)
         return a / b if b else a * Decimal("inf")
 
     def neg(self, a: Decimal) -> Decimal:
@@ -216,10 +227,13 @@ class Reals:
         if name == "rsqrt":
             return self.div(Decimal(1), x.sqrt())
         if name == "lg2":
-            return x.ln() / self.ln2
+            return self.above_zero(x).ln() / self.ln2
         if name == "ex2":
-            if x.is_finite() and abs(x) > 10**17:
-                raise Beyond("an exponential beyond all use")
+            if x.is_finite() and abs(x) > HUGE:
+                if x > 0:
+                    raise Beyond("an exponential beyond all use")
+                # As good as 0 in sums, products and tests; `above_zero` lets nothing else ask for it.
+                x = -HUGE
             return (x * self.ln2).exp()
         if not x.is_finite():
             return Decimal(1 if x > 0 else -1) if name == "tanh" and x == x else Decimal("nan")
