@@ -37,7 +37,7 @@ def signed(x: int, w: int) -> int:
 
 
 def integer(launch: Launch, ins: Instruction) -> Function:
-    if ins.one_of("sat", "cc", "f16", "bf16"):
+    if ins.one_of("sat", "relu", "f16", "bf16"):
         raise ins.foreign()
     w, is_signed, is_left, clamps = 8 * SIZES[ins.type], ins.type[0] == "s", "l" in ins.opcode, "clamp" in ins.opcode
     keep = (1 << (2 * w if "wide" in ins.opcode else w)) - 1
@@ -258,8 +258,6 @@ class Floats:
     def best(self, *all: Any) -> Any:
         """The least or the greatest of numbers."""
         ins, wanted = self.ins, -1 if self.ins.name == "min" else 1
-        if "xorsign" in ins.opcode:
-            raise ins.foreign()
         v = all[0]
         for w in all[1:]:
             order = self.domain.order(v, w)

@@ -12,9 +12,16 @@ from .machine import ENDS, Launch, Step
 from .ptx import Instruction
 from .values import FORMATS, SIZES, Cannot, Outside, Refuted, take
 
+ROUNDING = named(None, "rn rz rm rp rni rzi rmi rpi rna ftz sat relu approx full")
+OTHERS = named(None, "NaN abs lo hi wide shiftamt l r wrap clamp finite infinite number notanumber normal subnormal")
+MODIFIERS = {*SIZES, *ROUNDING, *OTHERS, *named(None, "to global const shared local param shared::cta")}
+"""What may stand in the opcode of a function: another modifier changes what it computes."""
+
 
 def computes(launch: Launch, ins: Instruction) -> Step:
     """Writes one register. What is made of a register that was never written was never written either."""
+    if not {*ins.opcode[1:]} <= MODIFIERS:
+        raise ins.foreign()
     f, to, operands = FUNCTIONS[ins.name](launch, ins), ins.operands[0], ins.operands[1:]
     if to.kind == "vector":
         return unpacks(launch, ins)
