@@ -140,7 +140,115 @@ def another_verdict(c: dict[str, Any]) -> None:
     c["verdict"] = "unknown"
 
 
+def texts_swapped(c: dict[str, Any]) -> None:
+    c["reference"]["file"], c["optimized"]["file"] = c["optimized"]["file"], c["reference"]["file"]
+
+
+def another_entry(c: dict[str, Any]) -> None:
+    c["optimized"]["entry"] = c["reference"]["entry"]
+
+
+def more_ctas(c: dict[str, Any]) -> None:
+    c["reference"]["grid"] = c["optimized"]["grid"] = [2, 1, 1]
+
+
+def no_ctas(c: dict[str, Any]) -> None:
+    c["reference"]["ctas"] = c["optimized"]["ctas"] = []
+
+
+def an_input_that_is_listed(c: dict[str, Any]) -> None:
+    c["matched"].append({"array": 0, "bytes": "0..16"})
+
+
+def an_output_that_is_scratch(c: dict[str, Any]) -> None:
+    c["arrays"][1]["role"] = "scratch"
+
+
+def an_output_that_is_a_number(c: dict[str, Any]) -> None:
+    c["arrays"][1]["origin"] = "scalar"
+
+
+def an_input_that_is_an_output(c: dict[str, Any]) -> None:
+    c["arrays"][0]["role"] = "out"
+
+
+def an_array_that_is_none(c: dict[str, Any]) -> None:
+    c["optimized"]["parameters"][1]["pointer"]["array"] = 7
+
+
+def a_parameter_that_is_none(c: dict[str, Any]) -> None:
+    c["optimized"]["parameters"][1]["parameter"] = 2
+
+
+def nothing_matched(c: dict[str, Any]) -> None:
+    c["matched"] = []
+
+
+def no_bytes_matched(c: dict[str, Any]) -> None:
+    c["matched"][0]["bytes"] = ""
+
+
+def no_regions(c: dict[str, Any]) -> None:
+    c["regions"]["samples"] = []
+
+
+def regions_that_nothing_reaches(c: dict[str, Any]) -> None:
+    c["regions"]["reached"] = "-" * c["regions"]["tests"]
+
+
+def regions_at_one_place(c: dict[str, Any]) -> None:
+    for sample in c["regions"]["samples"]:
+        sample["inputs"] = c["regions"]["samples"][0]["inputs"]
+
+
+def a_reading_that_is_far(c: dict[str, Any]) -> None:
+    c["readings"] = [{"format": "f32", "bits": "3fb8aa3b", "reading": "3/2", "reciprocal": False}]
+
+
+def a_reading_as_a_difference(c: dict[str, Any]) -> None:
+    """A difference is as near as its terms are, and no nearer."""
+    c["readings"] = [{"format": "f32", "bits": "3fb8aa3b", "reading": "5/2 - 1", "reciprocal": False}]
+
+
+def two_readings(c: dict[str, Any]) -> None:
+    entry = {"format": "f32", "bits": "3fb8aa3b", "reading": "log2(e)", "reciprocal": False}
+    c["readings"] = [entry, {**entry, "reading": "1.442695"}]
+
+
+def an_excuse_that_is_none(c: dict[str, Any]) -> None:
+    c["warnings"] = [{"kernel": "pair", "kind": "data-race", "lines": [1]}]
+
+
+def a_rule_that_it_cites(c: dict[str, Any]) -> None:
+    c["rules"] = ["sums-of-products-commute"]
+
+
+def a_region_that_is_excused(c: dict[str, Any]) -> None:
+    c["regions"]["samples"][0]["unreachable"] = True
+
+
 DOCTORED: list[Callable[[dict[str, Any]], None]] = [
+    texts_swapped,
+    another_entry,
+    more_ctas,
+    no_ctas,
+    an_input_that_is_listed,
+    an_output_that_is_scratch,
+    an_output_that_is_a_number,
+    an_input_that_is_an_output,
+    an_array_that_is_none,
+    a_parameter_that_is_none,
+    nothing_matched,
+    no_bytes_matched,
+    no_regions,
+    regions_that_nothing_reaches,
+    regions_at_one_place,
+    a_reading_that_is_far,
+    a_reading_as_a_difference,
+    two_readings,
+    an_excuse_that_is_none,
+    a_rule_that_it_cites,
+    a_region_that_is_excused,
     another_hash,
     another_text,
     another_launch,
@@ -231,6 +339,73 @@ def test_a_race_refutes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     out.write_text(json.dumps(certificate))
     assert main([str(out)]) == 1
     assert "race" in capsys.readouterr().out
+
+
+PHASES = RACY.replace(
+    "add.f32 %f4, %f2, %f3;",
+    "bar.sync 0;\n    add.f32 %f5, %f1, %f1;\n    st.shared.f32 [%r3], %f5;\n    bar.sync 0;\n    ld.shared.f32 %f5, [s+64];\n"
+    "    add.f32 %f4, %f2, %f3;\n    add.f32 %f4, %f4, %f5;",
+)
+WRONG = {
+    "a store of the next phase meets a load of this one": (
+        PHASES,
+        PHASES.replace("    bar.sync 0;\n    add.f32 %f5", "    add.f32 %f5"),
+        [],
+    ),
+    "a load of the next phase meets a store of this one": (PHASES, PHASES.replace("%f5;\n    bar.sync 0;", "%f5;"), []),
+    "different numbers at one place, excused as equal": (
+        RACY,
+        RACY.replace("st.shared.f32 [%r3], %f1;", "st.shared.f32 [%r3], %f1;\n    st.shared.f32 [s], %f1;"),
+        ["same-value-write", "real-equal-write"],
+    ),
+    "a racing load that is used, excused as unused": (
+        RACY,
+        RACY.replace("bar.sync 0;", "ld.shared.f32 %f5, [s];\n    bar.sync 0;").replace("%f2, %f3;", "%f5, %f3;"),
+        ["unused-read"],
+    ),
+    "a barrier that one warp passes by": (
+        RACY,
+        RACY.replace("bar.sync 0;", "setp.lt.u32 %p1, %r1, 32;\n    @%p1 bar.sync 0;").replace(
+            ".shared .align", ".reg .pred %p<2>; .shared .align"
+        ),
+        [],
+    ),
+    "a branch for large numbers": (
+        RACY,
+        RACY.replace("st.global", "setp.gt.f32 %p1, %f1, 0f42C80000;\n    @%p1 mov.f32 %f4, %f1;\n    st.global").replace(
+            ".shared .align", ".reg .pred %p<2>; .shared .align"
+        ),
+        [],
+    ),
+    "a branch for equal numbers": (
+        RACY,
+        RACY.replace("st.global", "setp.eq.f32 %p1, %f2, %f3;\n    @%p1 mov.f32 %f4, %f1;\n    st.global").replace(
+            ".shared .align", ".reg .pred %p<2>; .shared .align"
+        ),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_texts_that_look_right(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A certificate of a right kernel, with the text of one that is wrong where nobody looks."""
+    right, wrong, excuses = WRONG[name]
+    kernel, out = tmp_path / "sum.ptx", tmp_path / "sum.json"
+    kernel.write_text(right)
+    flags = ["--threads", "64", "--arg", "0=in:f32[64]", "--arg", "1=out:f32[64]", "--certificate", str(out)]
+    subprocess.run([server.program(), "check", str(kernel), str(kernel), *flags], check=True, stdout=subprocess.DEVNULL)
+    assert main([str(out)]) == 0, capsys.readouterr().out
+    twin = tmp_path / "wrong.ptx"
+    assert wrong != right
+    twin.write_text(wrong)
+    certificate = files.load(out)
+    certificate["optimized"] |= {"file": str(twin), "sha256": hashlib.sha256(twin.read_bytes()).hexdigest()}
+    lines = list(range(1, wrong.count("\n") + 2))
+    certificate["warnings"] = [{"kernel": "optimized", "kind": kind, "lines": lines} for kind in excuses]
+    certificate["digest"] = files.digest(certificate)
+    out.write_text(json.dumps(certificate))
+    assert main([str(out)]) == 1, capsys.readouterr().out
 
 
 CLAMPED = """.version 8.0

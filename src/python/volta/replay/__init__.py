@@ -7,5 +7,9 @@ digits near a sample of every region of the certificate and elsewhere, looks for
 element. It needs mpmath alone.
 
 Not claimed: that the kernels are equal on inputs that it did not try. A wrong proof would have to agree in every digit on
-all of them.
+all of them. What else a certificate says and a replay takes from it, the replay lists.
+
+In the order of reading: `certificate` (what is claimed), `checker` (what is tried and compared), `inputs`, `values` (known
+bits, floats that data decide), `ptx` (the reader), `machine` (threads and where they meet), `memory` (bytes and races),
+`functions` (the table of what instructions compute), `operations`, `memory_operations`, `warp_operations` (what they do).
 """

@@ -6,6 +6,7 @@ import argparse
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 try:
     from . import certificate as files
@@ -14,6 +15,14 @@ try:
 except ModuleNotFoundError as e:
     print(f"error: {e}; the replay needs mpmath: pip install './src/python[replay]'", file=sys.stderr)
     sys.exit(2)
+
+
+EXCUSED = {
+    "same-value-write": "they write equal numbers here",
+    "real-equal-write": "they write equal numbers here",
+    "unused-read": "what is read after the write is taken away here",
+    "ordered-by-value": "not checked",
+}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -44,26 +53,49 @@ def main(argv: list[str] | None = None) -> int:
 
 def replay(args: argparse.Namespace) -> int:
     certificate = files.load(args.certificate)
+    files.check(certificate)
     beside = args.certificate.parent
     sides = {"reference": args.reference, "optimized": args.optimized}
     texts = {side: files.text_of(certificate, side, given, beside) for side, given in sides.items()}
-    files.check(certificate)
     checker = Checker(certificate, texts, args.seed)
     result = checker.check_field() if args.field else checker.check()
     print(f"confirmed: {result.elements} elements agree on {result.runs} inputs ({result.steps} instructions of threads)")
     if result.probability:
         print(f"  over a prime field: {result.probability}")
     else:
-        print(f"  {result.samples} regions" + (f", {result.borders} of them on a border of tests" if result.borders else ""))
+        samples = len(certificate["regions"]["samples"])
+        print(f"  {samples} regions" + (f", {result.borders} of them on a border of tests" if result.borders else ""))
     if result.undefined:
         print(f"  {result.undefined} other inputs lie outside of what the reference is defined for")
     if result.beyond:
         print(f"  {result.beyond} inputs are left out, on which a function leaves the range that the machine has for it")
     for kind in sorted(result.excused):
-        print(f"  unordered accesses are excused as {kind}, in the lines that the certificate names")
+        print(f"  unordered accesses are excused as {kind}, in the lines that the certificate names ({EXCUSED[kind]})")
+    for said in not_checked(certificate):
+        print(f"  not checked: {said}")
     for a in certificate["assumptions"]:
         print(f"  assuming: {a['message']}")
     return 0
+
+
+def not_checked(certificate: dict[str, Any]) -> list[str]:
+    """What a certificate says, and a replay takes from it."""
+    out = [
+        "inputs that were not tried, other sizes, schedules in which a test goes another way, and rounding",
+        f"that samples reach all regions of the {certificate['regions']['tests']} tests",
+        "shapes, alignments, and the sentence of what is covered",
+    ]
+    for side in ("reference", "optimized"):
+        if certificate[side]["ctas"] is not None:
+            out.append(f"CTAs of the {side} other than {certificate[side]['ctas']}")
+    for a in certificate["arrays"]:
+        out += [f"{a['name']} outside of the bytes that are listed"] * a["partial"]
+        out += [f"that {a['name']} holds the bytes that are given"] * (a["contents"] is not None)
+        out += [f"what {a['name']} holds in the end, which is scratch"] * (a["role"] == "scratch")
+    for f in [*certificate["facts"], *certificate["floats"]]:
+        also = "".join(f", {word}" for word in ("distinct", "sorted", "pow2") if f.get(word))
+        out.append(f"that {certificate['arrays'][f['array']]['name']} holds numbers from {f['least']} to {f['greatest']}{also}")
+    return out
 
 
 if __name__ == "__main__":

@@ -1,19 +1,55 @@
-"""A certificate as it was written: its digest, the texts that it names, and what it must say to make sense."""
+"""A certificate as it was written: its shape, its digest, the texts that it names, and how it reads constants."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
-import re
+import operator
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import mpmath  # type: ignore[import-untyped]
-
-from .values import FORMATS, Cannot, Refuted, exact
+from .values import FORMATS, Cannot, Reals, Refuted, exact
 
 SCHEMA = "volta-certificate/1"
+
+KEYS = {
+    "": "schema volta verdict covers digest reference optimized arrays facts floats readings assumptions warnings matched regions",
+    "reference": "file sha256 entry block grid ctas dynamic_shared warp_sync parameters variables",
+    "parameters": "parameter offset bytes pointer bits unknown map",
+    "pointer": "array at",
+    "unknown": "array",
+    "map": "array",
+    "variables": "name array",
+    "arrays": "name origin role type shape bytes align contents pointers partial",
+    "facts": "array bits least greatest distinct sorted pow2",
+    "floats": "array least greatest",
+    "readings": "format bits reading reciprocal",
+    "assumptions": "kind message sites",
+    "warnings": "kernel kind lines",
+    "matched": "array bytes",
+    "regions": "tests reached samples",
+    "samples": "outcomes inputs",
+    "inputs": "array at type bits",
+}
+"""Every key that a certificate may have, by where it stands. What another one says is not checked here, so there is none."""
+
+EXCUSES = ("same-value-write", "real-equal-write", "unused-read", "ordered-by-value")
+
+
+def known_keys(value: Any, name: str = "") -> None:
+    """Refuses what stands under a key of its own."""
+    if isinstance(value, list):
+        for item in value:
+            known_keys(item, name)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in KEYS["reference" if name == "optimized" else name].split():
+                raise Refuted(f"{name or 'it'} says {key!r}, which is no part of a certificate")
+            if name != "assumptions":
+                known_keys(inner, key)
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -35,22 +71,32 @@ def digest(certificate: dict[str, Any]) -> str:
 
 def check(certificate: dict[str, Any]) -> None:
     """Refuses one that was altered, or that is of no proof."""
-    if certificate.get("verdict") != "equivalent":
-        raise Refuted(f"the verdict is {certificate.get('verdict')!r}: only `equivalent` has a certificate")
-    regions = certificate["regions"]
-    reached = [set() for _ in range(regions["tests"])]  # type: list[set[str]]
-    for sample in regions["samples"]:
-        if len(sample["outcomes"]) != regions["tests"]:
-            raise Refuted("a sample does not say what each test decides")
-        for outcomes, one in zip(reached, sample["outcomes"]):
-            outcomes.add(one)
-    names = {"b": {"0", "1"}, "0": {"0"}, "1": {"1"}, "-": set()}
-    for i, (outcomes, letter) in enumerate(zip(reached, regions["reached"])):
-        if outcomes - {"-"} != names[letter]:
-            raise Refuted(f"a region is missing: test {i} reaches {letter!r}, and the samples do not")
+    known_keys(certificate)
+    if certificate["verdict"] != "equivalent":
+        raise Refuted(f"the verdict is {certificate['verdict']!r}: only `equivalent` has a certificate")
+    regions, arrays = certificate["regions"], len(certificate["arrays"])
     if not regions["samples"] or not certificate["matched"]:
         raise Refuted("it has no sample or matches nothing")
-    if certificate.get("digest") != digest(certificate):
+    if any(len(s["outcomes"]) != regions["tests"] for s in [*regions["samples"], {"outcomes": regions["reached"]}]):
+        raise Refuted("a sample does not say what each test decides")
+    for i, letter in enumerate(regions["reached"]):
+        reached = {s["outcomes"][i] for s in regions["samples"]} - {"-"}
+        if reached != {"b": {"0", "1"}, "0": {"0"}, "1": {"1"}}.get(letter, set()):
+            raise Refuted(f"a region is missing: test {i} reaches {letter!r}, and the samples do not")
+    named = [
+        p[k]["array"]
+        for s in ("reference", "optimized")
+        for p in certificate[s]["parameters"]
+        for k in ("pointer", "unknown")
+        if k in p
+    ]
+    parts = [certificate[k] for k in ("facts", "floats", "matched")] + [s["inputs"] for s in regions["samples"]]
+    if any(not 0 <= a < arrays for a in named + [entry["array"] for part in parts for entry in part]):
+        raise Refuted("it names an array that it does not have")
+    for w in certificate["warnings"]:
+        if w["kind"] not in EXCUSES:
+            raise Refuted(f"unordered accesses are excused as {w['kind']!r}, which excuses none")
+    if certificate["digest"] != digest(certificate):
         raise Refuted("it was changed after it was written: its digest is that of another content")
 
 
@@ -68,98 +114,86 @@ def text_of(certificate: dict[str, Any], side: str, given: Path | None, beside: 
     raise FileNotFoundError(f"{entry['file']} is not found: name it with --{side}")
 
 
+class Readings:
+    """The numbers that constants are read as, by format and bits."""
+
+    def __init__(self, certificate: dict[str, Any], constants: set[tuple[str, int]], reals: Reals) -> None:
+        self.constants, self.reals, self.values = constants, reals, dict[tuple[str, int], Decimal]()
+        self.texts: dict[tuple[str, int], str] = {}
+        entries = {(r["format"], int(r["bits"], 16)): r for r in certificate["readings"]}
+        for r in certificate["readings"]:
+            if entries[r["format"], int(r["bits"], 16)]["reading"] != r["reading"]:
+                raise Refuted(f"{r['bits']} has two readings")
+        self.texts = {key: r["reading"] for key, r in entries.items() if not r["reciprocal"]}
+        for (fmt, bits), r in entries.items():
+            value, terms = self.number(r["reading"], fmt)
+            value, terms = (1 / value, 1 / terms) if r["reciprocal"] else (value, terms)
+            n = exact(bits, fmt)
+            # The constant is the rounded number; a difference is as near as its terms are.
+            if isinstance(n, str) or abs(reals.number(n) - value) > terms * Decimal(2) ** (2 - FORMATS[fmt][1]):
+                raise Refuted(f"{bits:#x} is not near {r['reading']}, as which it is read")
+            self.values[fmt, bits] = value
+
+    def number(self, text: str, fmt: str) -> tuple[Decimal, Decimal]:
+        """The number that a text is, and how large the terms are of which it is made."""
+        operators: dict[Any, Any] = {
+            ast.Add: operator.add,
+            ast.Sub: operator.sub,
+            ast.Mult: operator.mul,
+            ast.Div: operator.truediv,
+        }
+
+        def of(node: ast.expr) -> Decimal:
+            spelled = ast.get_source_segment(text, node) or ""
+            if spelled in ("log2(e)", "ln(2)"):
+                return self.reals.ln2 if spelled == "ln(2)" else 1 / self.reals.ln2
+            if isinstance(node, ast.BinOp) and type(node.op) in operators:
+                return operators[type(node.op)](of(node.left), of(node.right))  # type: ignore[no-any-return]
+            if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+                return -of(node.operand)
+            if isinstance(node, ast.Call) and spelled.startswith("sqrt(") and len(node.args) == 1:
+                return of(node.args[0]).sqrt()
+            if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+                return self.decimal(spelled, fmt)
+            raise Cannot(f"the reading {text!r}")
+
+        try:
+            node = ast.parse(text, mode="eval").body
+        except SyntaxError as e:
+            raise Cannot(f"the reading {text!r}") from e
+        terms = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) else [node]
+        return of(node), max(abs(of(t)) for t in terms)
+
+    def decimal(self, text: str, fmt: str) -> Decimal:
+        """A whole number is itself; another is the constant of the pair that is nearest, by its own reading if it has one."""
+        q, number = Fraction(text), self.reals.number
+        if q.denominator == 1 and len(text) < 8:
+            return number(q)
+        near = [(abs(n - q), bits) for f, bits in self.constants if f == fmt and isinstance(n := exact(bits, f), Fraction)]
+        distance, bits = min(near, default=(abs(q), 0))
+        if distance > abs(q) * Fraction(1, 1 << FORMATS[fmt][1]):
+            if len(text.partition("e")[0].replace(".", "").lstrip("0")) > 15:
+                raise Cannot(f"a constant is read as {text}, of which the last digits are not written")
+            return number(q)
+        own = self.texts.get((fmt, bits))
+        return number(exact(bits, fmt)) if own is None else number(q) if own == text else self.number(own, fmt)[0]
+
+
 def ranges(text: str) -> list[tuple[int, int]]:
-    out = []
-    for part in text.split():
-        first, _, end = part.partition("..")
-        out.append((int(first), int(end)))
+    """Ranges `first..end first..end`."""
+    return [(int(first), int(end)) for first, _, end in (part.partition("..") for part in text.split())]
+
+
+def union(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
+    for first, end in sorted(spans):
+        if out and first <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], end))
+        else:
+            out.append((first, end))
     return out
 
 
-class Readings:
-    """The numbers that constants are read as."""
-
-    def __init__(self, certificate: dict[str, Any], constants: set[tuple[str, int]]) -> None:
-        self.given: dict[tuple[str, int], str] = {}
-        self.reciprocal: set[tuple[str, int]] = set()
-        for r in certificate["readings"]:
-            key = (r["format"], int(r["bits"], 16))
-            if self.given.setdefault(key, r["reading"]) != r["reading"]:
-                raise Refuted(f"{r['bits']} has two readings")
-            if r["reciprocal"]:
-                self.reciprocal.add(key)
-        self.constants = constants
-        self.values: dict[tuple[str, int], Any] = {}
-        for key in self.given:
-            self.values[key] = self._sound(key)
-
-    def _sound(self, key: tuple[str, int]) -> Any:
-        """The reading as a number, which the constant must be near to."""
-        value = self._value(self.given[key], key[0])
-        if key in self.reciprocal:
-            value = 1 / value
-        bits = exact(key[1], key[0])
-        if isinstance(bits, str):
-            raise Refuted(f"{key[1]:#x} is {bits}, and is read as {self.given[key]}")
-        if abs(mpmath.mpf(bits.numerator) / bits.denominator - value) > abs(value) * mpmath.mpf(2) ** (2 - FORMATS[key[0]][1]):
-            near = "log2(e) - " in self.given[key] or "ln(2) - " in self.given[key] or " - " in self.given[key]
-            if not near:
-                raise Refuted(f"{key[1]:#x} is not near {self.given[key]}, as which it is read")
-        return value
-
-    def _value(self, text: str, fmt: str) -> Any:
-        tokens = re.findall(r"log2\(e\)|ln\(2\)|sqrt|[()*/+-]|[\d.]+(?:e[+-]?\d+)?", text)
-        if "".join(tokens) != text.replace(" ", ""):
-            raise Cannot(f"the reading {text!r}")
-        value, rest = self._sum(tokens, fmt)
-        if rest:
-            raise Cannot(f"the reading {text!r}")
-        return value
-
-    def _sum(self, tokens: list[str], fmt: str) -> tuple[Any, list[str]]:
-        value, tokens = self._product(tokens, fmt)
-        while tokens and tokens[0] in "+-":
-            other, rest = self._product(tokens[1:], fmt)
-            value, tokens = (value + other if tokens[0] == "+" else value - other), rest
-        return value, tokens
-
-    def _product(self, tokens: list[str], fmt: str) -> tuple[Any, list[str]]:
-        value, tokens = self._atom(tokens, fmt)
-        while tokens and tokens[0] in "*/":
-            other, rest = self._atom(tokens[1:], fmt)
-            value, tokens = (value * other if tokens[0] == "*" else value / other), rest
-        return value, tokens
-
-    def _atom(self, tokens: list[str], fmt: str) -> tuple[Any, list[str]]:
-        head, rest = tokens[0], tokens[1:]
-        if head == "log2(e)":
-            return 1 / mpmath.ln2(), rest
-        if head == "ln(2)":
-            return mpmath.ln2(), rest
-        if head in ("sqrt", "("):
-            inner, rest = self._sum(rest[1:] if head == "sqrt" else rest, fmt)
-            return (mpmath.sqrt(inner) if head == "sqrt" else inner), rest[1:]
-        if head == "-":
-            value, rest = self._atom(rest, fmt)
-            return -value, rest
-        return self._decimal(head, fmt), rest
-
-    def _decimal(self, text: str, fmt: str) -> Any:
-        """A whole number is itself; another is the constant of the pair that is nearest, by its own reading if it has one."""
-        q = Fraction(text)
-        if q.denominator == 1 and len(text) < 8:
-            return mpmath.mpf(q.numerator)
-        best: tuple[Fraction, tuple[str, int]] | None = None
-        for key in self.constants:
-            bits = exact(key[1], key[0]) if key[0] == fmt else "nan"
-            if isinstance(bits, Fraction) and (best is None or abs(bits - q) < best[0]):
-                best = (abs(bits - q), key)
-        if best is None or best[0] > abs(q) * Fraction(1, 1 << FORMATS[fmt][1]):
-            if len(re.sub(r"e.*|\.|^0\.0*", "", text)) > 15:
-                raise Cannot(f"a constant is read as {text}, of which the last digits are not written")
-            return mpmath.mpf(q.numerator) / q.denominator
-        if best[1] in self.given and best[1] not in self.reciprocal and "log2" in self.given[best[1]] + "log2":
-            return self._value(self.given[best[1]], fmt) if self.given[best[1]] != text else mpmath.mpf(q.numerator) / q.denominator
-        n = exact(best[1][1], fmt)
-        assert isinstance(n, Fraction)
-        return mpmath.mpf(n.numerator) / n.denominator
+def spelled(spans: list[tuple[int, int]]) -> str:
+    shown = ", ".join(f"{a}..{b}" for a, b in spans[:4]) + (" and more" if len(spans) > 4 else "")
+    return f"bytes {shown}" if spans else "no bytes"

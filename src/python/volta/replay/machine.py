@@ -1,125 +1,136 @@
-"""The threads of one launch: warps of lanes that run apart, meet at warp instructions and barriers, and share memory."""
+"""The threads of one launch. Each runs alone until it ends or comes to a meeting: a barrier, or an instruction of its warp.
+
+A meeting takes place when all are there whom it waits for. What the threads that meet at a barrier know of each other is
+what orders their accesses to memory.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from .memory import Memory, Outside, Races, Space, Stamp
-from .ptx import Instruction, Module, Operand, Variable
-from .values import Cannot, Refuted
+from .memory import Agent, Memory, Races, Space
+from .ptx import Module, Operand
+from .values import Cannot, Num, Outside, Refuted, Stop
 
 SHARED, LOCAL, PARAM = 1 << 60, 2 << 60, 3 << 60
 """Where the windows of other state spaces lie among generic addresses."""
 
 STEPS = 40_000_000
+"""Instructions of all threads of a launch, beyond which it is given up."""
 
-RUN, WAIT, DONE = 0, 1, 2
+ENDS, WAITS = -1, -2
+"""Where a thread goes on that does not."""
+
+Step = Callable[[list[Any]], int | None]
+"""An instruction as a function of the registers of a thread, the first of which is the thread: where it goes on."""
 
 
-class Thread(Stamp):
-    __slots__ = ("copies", "cta", "index", "local", "open", "pc", "r", "state", "tid", "warp")
+SPECIALS = {"%tid", "%ctaid", "%ntid", "%nctaid", "%laneid", "%warpid", "%nwarpid"} | {
+    f"%lanemask_{which}" for which in ("eq", "lt", "le", "gt", "ge")
+}
+UNKNOWN = ("%clock", "%smid", "%nsmid", "%gridid", "%globaltimer", "%cluster", "%dynamic_smem", "%total_smem", "%envreg", "%pm")
+"""Registers that hold what the launch says, and those of which nothing is said."""
+
+
+class Thread(Agent):
+    __slots__ = ("copies", "cta", "index", "local", "open", "pc", "r")
 
     def __init__(self, cta: Cta, index: int, registers: list[Any]) -> None:
-        super().__init__(cta.first + index)
-        self.cta, self.index, self.r, self.pc, self.state = cta, index, registers, 0, RUN
+        super().__init__(cta.first + index, {})
+        self.cta, self.index, self.r, self.pc = cta, index, registers, 0
         self.local: Memory | None = None
         self.copies: list[list[int]] = []
+        """Groups of asynchronous copies that were committed, and those that were not."""
         self.open: list[int] = []
-        self.warp: Warp
+        registers[0] = self
+
+    @property
+    def lane(self) -> int:
+        return self.index & 31
 
 
-class Warp:
-    def __init__(self, cta: Cta, lanes: list[Thread]) -> None:
-        self.cta, self.lanes = cta, lanes
-        for lane in lanes:
-            lane.warp = self
+class Meeting:
+    """Threads that wait for others; one that only arrives goes on at once. At a barrier they learn of each other."""
 
-    def mask(self, lanes: list[Thread]) -> int:
-        return sum(1 << (t.index & 31) for t in lanes)
+    def __init__(self, needed: int, expects: Callable[[Thread], bool], then: Callable[[list[Thread]], None], learns: bool) -> None:
+        self.needed, self.expects, self.then, self.learns = needed, expects, then, learns
+        self.arrived: list[tuple[Thread, int, dict[int, int]]] = []
+        self.waiting: list[Thread] = []
+
+    def take_place(self) -> None:
+        self.then(sorted((t for t, _, _ in self.arrived), key=lambda t: t.index))
+        if self.learns:
+            known: dict[int, int] = {}
+            for k in [*{id(k): k for _, _, k in self.arrived}.values(), {t.id: time for t, time, _ in self.arrived}]:
+                for who, time in k.items():
+                    known[who] = max(known.get(who, 0), time)
+            for t in self.waiting:
+                t.known = known
 
 
 class Cta:
-    def __init__(self, launch: Launch, rank: int, first: int) -> None:
-        self.launch, self.rank, self.first = launch, rank, first
-        self.shared = Memory("shared memory", 0, launch.shared_bytes, None)
-        self.agents = 0
-        self.barriers: dict[int, list[Arrival]] = {}
-        self.counts: dict[int, int | None] = {}
-        threads = launch.block[0] * launch.block[1] * launch.block[2]
-        self.threads = [Thread(self, i, launch.registers(self, i)) for i in range(threads)]
-        for t in self.threads:
-            t.r[0] = t
-        self.warps = [Warp(self, self.threads[i : i + 32]) for i in range(0, threads, 32)]
+    def __init__(self, launch: Launch, rank: int) -> None:
+        x, y, z = launch.block
+        self.launch, self.rank, self.first, self.agents = launch, rank, rank * x * y * z + 1, 0
+        self.shared = Memory("shared memory", 0, launch.shared_bytes, races=launch.races)
+        self.threads = [Thread(self, i, launch.registers(rank, i)) for i in range(x * y * z)]
+        self.alive = set(self.threads)
+        self.ready = deque(self.threads)
+        self.meetings: dict[Any, Meeting] = {}
 
     def run(self) -> None:
-        progress = True
-        while progress:
-            progress = False
-            for warp in self.warps:
-                while self.launch.step(warp):
-                    progress = True
-        stuck = [t for t in self.threads if t.state != DONE]
-        if stuck:
-            line = self.launch.code[stuck[0].pc].line if stuck[0].pc < len(self.launch.code) else 0
-            raise Refuted(f"a deadlock: {len(stuck)} threads of CTA {self.rank} wait, the first in line {line}")
+        while self.ready:
+            self.launch.advance(self.ready.popleft())
+        if self.alive:
+            first = min(self.alive, key=lambda t: t.index)
+            line = self.launch.module.code[first.pc - 1].line
+            raise Refuted(f"a deadlock: {len(self.alive)} threads of CTA {self.rank} wait, the first in line {line}")
 
-    def agent(self) -> int:
-        self.agents += 1
-        return (self.first + 1) * (1 << 24) + self.agents
-
-    def arrive(self, id: int, arrival: Arrival, count: int | None) -> None:
-        self.barriers.setdefault(id, []).append(arrival)
-        self.counts[id] = count
-        t = arrival.thread
+    def come(self, t: Thread, key: Any, meeting: Callable[[], Meeting], waits: bool = True) -> None:
+        """A thread arrives at a meeting, which the first one there makes."""
+        if key not in self.meetings:
+            self.meetings[key] = meeting()
+        m = self.meetings[key]
+        m.arrived.append((t, t.time, t.known))
         t.time += 1
-        t.state = WAIT if arrival.waits else RUN
-        self.complete(id, count)
+        if waits:
+            m.waiting.append(t)
+        self.hold(key, m)
 
-    def complete(self, id: int, count: int | None) -> None:
-        arrived = self.barriers.get(id, [])
-        gone = sum(t.state == DONE for t in self.threads) if count is None else 0
-        if not arrived or len(arrived) + gone < (count or len(self.threads)):
-            return
-        self.barriers[id] = []
-        known = learn([(a.thread, a.time, a.known) for a in arrived])
-        for a in arrived:
-            if a.waits:
-                a.thread.known, a.thread.state = known, RUN
-            if a.result is not None:
-                a.result([b.vote for b in arrived])
+    def hold(self, key: Any, m: Meeting) -> None:
+        if len(m.arrived) >= m.needed:
+            del self.meetings[key]
+            m.take_place()
+            self.ready.extend(m.waiting)
 
-    def finish(self, t: Thread) -> None:
-        t.state = DONE
-        for id, arrived in list(self.barriers.items()):
-            if arrived and self.counts[id] is None:
-                self.complete(id, None)
+    def end(self, t: Thread) -> None:
+        self.alive.remove(t)
+        for key, m in list(self.meetings.items()):
+            if m.expects(t):
+                m.needed -= 1
+                self.hold(key, m)
 
+    def barrier(self, then: Callable[[list[Thread]], None], count: int | None) -> Meeting:
+        """A meeting of all threads that have not ended, or of so many."""
+        return Meeting(len(self.alive) if count is None else count, lambda t: count is None, then, True)
 
-class Arrival:
-    """A thread at a barrier, with what it knew when it came."""
+    def lanes(self, t: Thread, mask: int, then: Callable[[list[Thread]], None], learns: bool) -> Meeting:
+        """A meeting of the lanes of a mask that have not ended."""
+        first = t.index - t.lane
 
-    def __init__(self, thread: Thread, waits: bool, vote: bool = False, result: Callable[[list[bool]], None] | None = None) -> None:
-        self.thread, self.time, self.known, self.waits, self.vote, self.result = (
-            thread,
-            thread.time,
-            thread.known,
-            waits,
-            vote,
-            result,
-        )
+        def is_member(u: Thread) -> bool:
+            return u.index - u.lane == first and bool(mask >> u.lane & 1)
 
+        if not is_member(t):
+            raise Refuted("a lane executes an instruction of its warp, and is not in its mask")
+        return Meeting(sum(is_member(u) and u in self.alive for u in self.threads[first : first + 32]), is_member, then, learns)
 
-def learn(all: list[tuple[Thread, int, dict[int, int]]]) -> dict[int, int]:
-    """What threads that meet know of each other and of all others from then on."""
-    known: dict[int, int] = {}
-    for k in {id(known): known for _, _, known in all}.values():
-        for who, time in k.items():
-            if known.get(who, -1) < time:
-                known[who] = time
-    for t, time, _ in all:
-        known[t.id] = max(known.get(t.id, -1), time)
-    return known
+    def copier(self, t: Thread) -> Agent:
+        """Who copies for a thread that goes on."""
+        self.agents += 1
+        return Agent((self.rank + 1) * (1 << 40) + self.agents, {**t.known, t.id: t.time})
 
 
 class Launch:
@@ -129,103 +140,70 @@ class Launch:
         self,
         module: Module,
         side: dict[str, Any],
-        arrays: list[Memory | None],
+        addresses: dict[str, int],
+        races: Races,
         domain: Any,
         space: Space,
         params: Memory,
-        read_constant: Callable[[int, str], Any],
+        constant: Callable[[int, str], Num],
     ) -> None:
-        from .instructions import Compiler  # The instructions name this module's classes.
-
-        self.module, self.domain, self.space, self.params, self.constant = module, domain, space, params, read_constant
-        self.block, self.grid = side["block"], side["grid"]
-        self.ctas = side["ctas"]
-        excused: dict[str, set[int]] = {}
-        for w in side.get("excused", []):
-            excused.setdefault(w["kind"], set()).update(w["lines"])
-        opcodes = [set(i.opcode) for i in module.entry.code]
-        self.races = Races(excused, any(o & ORDERING or (o & {"atom", "red"} and o & {"cas", "exch"}) for o in opcodes))
+        self.module, self.domain, self.space, self.params, self.races, self.constant = (
+            module,
+            domain,
+            space,
+            params,
+            races,
+            constant,
+        )
+        self.block, self.grid, self.ctas = side["block"], side["grid"], side["ctas"]
         self.tests: dict[int, int] = {}
+        """By line, which outcomes tests on data had."""
         self.outcomes: list[int] = []
         self.steps = 0
-        self.names: dict[str, int] = {}
-        self._variables(side, arrays)
+        self.names = addresses
+        self._variables(side["dynamic_shared"])
         self.slots: dict[Any, int] = {"thread": 0}
         self.template: list[Any] = [None]
         self.specials: list[tuple[int, str]] = []
-        self.code = [*module.entry.code, Instruction(0, "exit", ["exit"], None, [])]
-        compiler = Compiler(self)
-        self.plain, self.control, self.meet = compiler.all()
+        self.code: list[Step] = []
+        """One step of each instruction, and the end; all registers have their places before the first thread begins."""
 
-    def _variables(self, side: dict[str, Any], arrays: list[Memory | None]) -> None:
-        at = 0
-        shared = [v for v in [*self.module.variables, *self.module.entry.shared] if v.space == "shared"]
-        for v in shared:
-            if v.bytes == 0:
-                continue
-            at = -(-at // v.align) * v.align
-            self.names[v.name] = SHARED + at
-            at += v.bytes
-        self.shared_bytes: int | None = at
-        for v in shared:
-            if v.bytes == 0:
-                start = -(-at // 1024) * 1024 if at else 0
-                self.names[v.name] = SHARED + start
-                extent = side["dynamic_shared"]
-                self.shared_bytes = None if extent is None else start + extent
-        by_name = {v["name"]: v["array"] for v in side["variables"]}
-        for v in self.module.variables:
-            if v.space in ("global", "const") and v.name in by_name:
-                memory = arrays[by_name[v.name]]
-                if memory is not None:
-                    self.names[v.name] = memory.base
-                    self._initial(v, memory)
-        at = 0
-        for v in self.module.entry.params:
-            at = -(-at // v.align) * v.align
-            self.names[v.name] = PARAM + at
-            at += v.bytes
-        at = 0
-        for v in self.module.entry.local:
-            at = -(-at // v.align) * v.align
-            self.names[v.name] = LOCAL + at
-            at += v.bytes
-        self.local_bytes = at
-
-    def _initial(self, v: Variable, memory: Memory) -> None:
-        if v.init is not None:
-            memory.preset = [*v.init, *[0] * (v.bytes - len(v.init))]
+    def _variables(self, dynamic: int | None) -> None:
+        """Lays out variables and parameters one after the other; shared memory of no size of its own begins behind the rest."""
+        ends = {"shared": 0, "local": 0, "param": 0}
+        bases = {"shared": SHARED, "local": LOCAL, "param": PARAM}
+        self.shared_bytes: int | None = None
+        for v in sorted((v for v in [*self.module.variables, *self.module.params] if v.space in ends), key=lambda v: v.size == 0):
+            align = v.align if v.size else 1024
+            start = -(-ends[v.space] // align) * align
+            self.names[v.name] = bases[v.space] + start
+            ends[v.space] = start + v.size
+        has_dynamic = any(v.space == "shared" and v.size == 0 for v in self.module.variables)
+        if dynamic is not None or not has_dynamic:
+            self.shared_bytes = ends["shared"] + (dynamic or 0) * has_dynamic
+        self.local_bytes = ends["local"]
 
     def slot(self, o: Operand) -> int:
         """The place of a register or constant among those of a thread."""
-        key: Any = o.text if o.kind == "name" else (o.kind, o.value)
-        if o.kind == "name" and o.text in self.names:
-            key = ("address", o.text, o.value)
-        if key in self.slots:
-            return self.slots[key]
-        self.slots[key] = len(self.template)
-        if o.kind in ("int", "float"):
-            self.template.append(o.value)
-        elif key != o.text:
-            self.template.append(self.names[o.text] + o.value)
-        elif o.text == "WARP_SZ":
-            self.template.append(32)
-        elif o.text.startswith(SPECIAL):
-            self.specials.append((len(self.template), o.text))
-            self.template.append(None)
-        else:
-            self.template.append(None)
+        if o.kind not in ("name", "bits") or o.text.startswith(UNKNOWN):
+            raise Cannot(f"the operand {o.text[:30]!r}")
+        key = (o.kind == "name" and o.text, o.value)
+        if key not in self.slots:
+            self.slots[key] = len(self.template)
+            fixed = o.value if o.kind == "bits" else 32 if o.text == "WARP_SZ" else None
+            self.template.append(self.names[o.text] + o.value if o.text in self.names else fixed)
+            if o.text.partition(".")[0] in SPECIALS:
+                self.specials.append((self.slots[key], o.text))
         return self.slots[key]
 
-    def registers(self, cta: Cta, index: int) -> list[Any]:
+    def registers(self, rank: int, index: int) -> list[Any]:
         r = self.template.copy()
-        x, y, z = self.block
-        gx, gy, gz = self.grid
-        tid = (index % x, index // x % y, index // x // y)
-        ctaid = (cta.rank % gx, cta.rank // gx % gy, cta.rank // gx // gy)
-        triples = {"%tid": tid, "%ntid": (x, y, z), "%ctaid": ctaid, "%nctaid": (gx, gy, gz)}
-        lane = index & 31
+        (x, y, z), (gx, gy, gz), lane = self.block, self.grid, index & 31
         words = {
+            **_axes("%tid", (index % x, index // x % y, index // x // y)),
+            **_axes("%ctaid", (rank % gx, rank // gx % gy, rank // gx // gy)),
+            **_axes("%ntid", (x, y, z)),
+            **_axes("%nctaid", (gx, gy, gz)),
             "%laneid": lane,
             "%warpid": index >> 5,
             "%nwarpid": -(-x * y * z // 32),
@@ -236,107 +214,40 @@ class Launch:
             "%lanemask_ge": 0xFFFFFFFF ^ (1 << lane) - 1,
         }
         for slot, name in self.specials:
-            base, _, axis = name.partition(".")
-            if base in triples and axis in ("x", "y", "z"):
-                r[slot] = triples[base]["xyz".index(axis)]
-            elif name in words:
-                r[slot] = words[name]
+            r[slot] = words[name]
         return r
 
     def run(self) -> None:
-        ranks = range(self.grid[0] * self.grid[1] * self.grid[2])
-        if self.ctas is not None:
-            x, y, _ = self.grid
-            chosen = [c[0] + x * (c[1] + y * c[2]) for c in self.ctas]
-        else:
-            chosen = list(ranks)
-        threads = self.block[0] * self.block[1] * self.block[2]
+        x, y, z = self.grid
+        chosen = range(x * y * z) if self.ctas is None else [c[0] + x * (c[1] + y * c[2]) for c in self.ctas]
         for rank in chosen:
-            Cta(self, rank, rank * threads + 1).run()
+            Cta(self, rank).run()
 
-    def step(self, warp: Warp) -> bool:
-        """Runs some lanes of a warp until they branch or meet; false if none can."""
-        ready: dict[int, list[Thread]] = {}
-        for t in warp.lanes:
-            if t.state == RUN:
-                ready.setdefault(t.pc, []).append(t)
-        for pc in sorted(ready):
-            lanes = ready[pc]
-            meet = self.meet.get(pc)
-            if meet is not None:
-                lanes = self.guarded(pc, lanes)
-                if not lanes:
-                    return True
-                if meet(warp, lanes):
-                    return True
-                continue
-            for t in lanes:
-                self.advance(t, pc)
-            return True
-        return False
-
-    def guarded(self, pc: int, lanes: list[Thread]) -> list[Thread]:
-        """The lanes that execute a warp instruction; others pass over it."""
-        guard = self.code[pc].guard
-        if guard is None:
-            return lanes
-        slot, out = self.slot(guard), []
-        for t in lanes:
-            if bool(t.r[slot]) != guard.negated:
-                out.append(t)
-            else:
-                t.pc = pc + 1
-        return out
-
-    def advance(self, t: Thread, pc: int) -> None:
-        r, f = t.r, None
+    def advance(self, t: Thread) -> None:
+        """Runs a thread until it ends or waits."""
+        r, pc, code, steps = t.r, t.pc, self.code, 0
         try:
             while True:
-                block = self.plain[pc]
-                pc += len(block)
-                self.steps += len(block) + 1
-                if self.steps > STEPS:
-                    raise Cannot("it takes too many steps")
-                while block:
-                    try:
-                        for f in block:
-                            f(r)
-                        break
-                    except TypeError as e:
-                        block = block[block.index(f) + 1 :] if f else []
-                        self.poisoned(r, f, e)
-                if pc in self.meet:
-                    t.pc = pc
+                go = code[pc](r)
+                steps += 1
+                if go is None:
+                    pc += 1
+                elif go >= 0:
+                    pc = go
+                    if self.steps + steps > STEPS:
+                        raise Cannot("it takes too many steps")
+                elif go == WAITS:
+                    # A meeting that this thread completed has set it free already; it goes on behind the instruction.
+                    t.pc = pc + 1
                     return
-                f = self.control[pc]
-                pc = f(r)
-                if pc < 0:
-                    t.cta.finish(t)
+                else:
+                    t.cta.end(t)
                     return
-                if t.state != RUN:
-                    t.pc = pc
-                    return
-        except (Cannot, Refuted) as e:
-            if e.line is None:
-                e.line = getattr(f, "line", None)
+        except Stop as e:
+            e.line = e.line or (self.module.code[pc].line if pc < len(self.module.code) else None)
             raise
-        except TypeError as e:
-            self.poisoned(r, f, e)
-
-    def poisoned(self, r: list[Any], f: Any, e: TypeError) -> None:
-        """What is made of a register that was never written was never written either, where nothing else comes of it."""
-        line, writes = getattr(f, "line", None), getattr(f, "writes", None)
-        error: Cannot | Outside
-        if "NoneType" not in str(e):
-            error = Cannot("bits of a number that data decide")
-        elif writes is None:
-            error = Outside("a register that was never written decides an address or where a thread goes on")
-        else:
-            for d in writes:
-                r[d] = None
-            return
-        error.line = line
-        raise error from e
+        finally:
+            self.steps += steps
 
     def test(self, line: int, outcome: int) -> None:
         """Notes the outcome of a test on data."""
@@ -346,6 +257,8 @@ class Launch:
     def find(self, address: Any, t: Thread, space: str) -> tuple[Memory, int]:
         """The object and offset of an address, which is generic or one of its state space."""
         if type(address) is not int:
+            if address is None:
+                raise Outside("a register that was never written decides an address")
             raise Cannot("an address is made of data that are no integer")
         window = address >> 60
         if space == "shared" or window == 1:
@@ -354,17 +267,12 @@ class Launch:
             return t.cta.shared, address & 0xFFFFFFFF
         if space == "local" or window == 2:
             if t.local is None:
-                t.local = Memory("local memory", 0, self.local_bytes, None)
+                t.local = Memory("local memory", 0, self.local_bytes)
             return t.local, address & 0xFFFFFFFF
         if space == "param" or window == 3:
             return self.params, address & 0xFFFFFFFF
         return self.space.find(address)
 
 
-ORDERING = {"fence", "membar", "acquire", "release", "acq_rel", "relaxed", "volatile", "sc"}
-
-SPECIAL = (
-    "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid", "%warpid", "%nwarpid", "%lanemask", "%clock", "%smid", "%gridid",
-    "%globaltimer",
-    "%cluster", "%nsmid", "%dynamic_smem", "%total_smem", "%envreg", "%pm",
-)  # fmt: skip
+def _axes(name: str, all: tuple[int, int, int]) -> dict[str, int]:
+    return {f"{name}.{axis}": n for axis, n in zip("xyz", all)}

@@ -1,4 +1,4 @@
-"""Memory: objects of cells, each cell a value of some bytes, and who touched them last.
+"""Memory: objects of bytes, each byte with the write that it comes from.
 
 An address is a number; every object gets a place of its own at random, so that a literal address points to nothing. Races are
 looked for naively: each access is stamped with its thread and that thread's time, and two of which one writes must be
@@ -9,24 +9,76 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from .values import Cannot, Refuted, extract, join
+from .values import FORMATS, Cannot, Mixed, Num, Outside, Refuted, exact, parts_of, take, whole
 
 
-class Outside(Refuted):
-    """An access beyond an array, misaligned, or of what was never written."""
+class Agent:
+    """Who touches memory: a thread, or a copy under way. It knows the times of others up to which it stands after them."""
+
+    __slots__ = ("id", "known", "time")
+
+    def __init__(self, id: int, known: dict[int, int]) -> None:
+        self.id, self.known, self.time = id, known, 1
+
+
+@dataclass(eq=False, slots=True)
+class Write:
+    off: int
+    size: int
+    value: Any
+    id: int = 0
+    time: int = 0
+    line: int = 0
+    strong: bool = False
+
+
+OF_WRITES, OF_A_READ = ("same-value-write", "real-equal-write"), ("unused-read", "ordered-by-value")
+"""What may excuse two writes of equal numbers, and a read beside a write."""
+
+
+class Races:
+    """What becomes of two unordered accesses, one of which writes."""
+
+    def __init__(self, domain: Any, excused: dict[str, set[int]], orders_by_memory: bool) -> None:
+        self.domain, self.excused, self.used = domain, excused, set[str]()
+        self.orders_by_memory = orders_by_memory
+        """Fences, releases or locks may order what barriers do not: then an unordered pair is no race yet."""
+
+    def found(self, name: str, byte: int, first: int, second: int, kinds: tuple[str, ...], words: str) -> str:
+        """How the certificate excuses it."""
+        for kind in kinds:
+            if {first, second} & self.excused.get(kind, set()):
+                self.used.add(kind)
+                return kind
+        if self.orders_by_memory:
+            raise Cannot("whether a fence or a lock orders two accesses")
+        raise Refuted(f"a data race at byte {byte} of {name}: line {first} and {words} in line {second} are not ordered")
+
+    def are_equal(self, a: Any, b: Any, n: int) -> bool:
+        """Whether two values of so many bytes are the same bits or real numbers."""
+        if n > 2 and Mixed in (type(a), type(b)) and None not in (a, b):
+            return all(self.are_equal(take(a, low, n // 2), take(b, low, n // 2), n // 2) for low in (0, n // 2))
+        fmt = next((v.fmt for v in (a, b) if type(v) is Num and v.fmt in FORMATS), "f16")
+        numbers = [self.domain.number(exact(v, fmt)) if type(v) is int else v.v for v in (a, b) if type(v) in (int, Num)]
+        return a == b or (len(numbers) == 2 and bool(self.domain.equal(*numbers)))
 
 
 class Memory:
     """One object: an array, the shared memory of a CTA, the local memory of a thread, parameters."""
 
-    def __init__(self, name: str, base: int, size: int | None, initial: Callable[[Memory, int, int, str], Any] | None) -> None:
-        self.name, self.base, self.size, self.initial = name, base, size, initial
-        self.cells: dict[int, tuple[int, Any]] = {}
-        self.preset: list[int] | None = None
-        self.grain = 0
-        self.last: dict[int, tuple[int, int, int, bool, Any]] = {}
+    def __init__(
+        self,
+        name: str,
+        base: int,
+        size: int | None,
+        initial: Callable[[int, int, str], Any] = lambda *_: None,
+        races: Races | None = None,
+    ) -> None:
+        self.name, self.base, self.size, self.initial, self.races = name, base, size, initial, races
+        self.bytes: dict[int, Write] = {}
         self.reads: dict[int, dict[int, tuple[int, int, bool]]] = {}
 
     def check(self, off: int, n: int) -> None:
@@ -35,113 +87,56 @@ class Memory:
         if off % n:
             raise Outside(f"access of {n} bytes at byte {off} of {self.name} is misaligned")
 
+    def load(self, off: int, n: int, type: str, who: Agent, line: int, strong: bool = False) -> Any:
+        if self.races is not None:
+            known, me, stamp, unused = who.known, who.id, (who.time, line, strong), False
+            for b in range(off, off + n):
+                w = self.bytes.get(b)
+                if w is not None and w.id != me and known.get(w.id, 0) < w.time and not (strong and w.strong):
+                    unused |= self.races.found(self.name, b, w.line, line, OF_A_READ, "a read") == "unused-read"
+                self.reads.setdefault(b, {})[me] = stamp
+            # What no result depends on is not there: if one does, it was never written.
+            if unused:
+                return None
+        return self.read(off, n, type)
+
+    def store(self, off: int, n: int, value: Any, who: Agent, line: int, strong: bool = False) -> None:
+        value = value & (1 << 8 * n) - 1 if type(value) is int else value
+        if self.races is not None:
+            known, me = who.known, who.id
+            for b in range(off, off + n):
+                w = self.bytes.get(b)
+                if w is not None and w.id != me and known.get(w.id, 0) < w.time and not (strong and w.strong):
+                    same = (w.off, w.size) == (off, n) and self.races.are_equal(w.value, value, n)
+                    self.races.found(self.name, b, w.line, line, OF_WRITES if same else (), "a write")
+                for other, (time, where, was_strong) in self.reads.pop(b, {}).items():
+                    if other != me and known.get(other, 0) < time and not (strong and was_strong):
+                        self.races.found(self.name, b, where, line, OF_A_READ, "a write")
+        self.put(Write(off, n, value, who.id, who.time, line, strong))
+
+    def put(self, w: Write) -> None:
+        if type(w.value) is not int and w.value is not None:
+            w.value = take(w.value, 0, w.size)
+        for b in range(w.off, w.off + w.size):
+            self.bytes[b] = w
+
     def read(self, off: int, n: int, type: str) -> Any:
-        cell = self.cells.get(off)
-        if cell is not None and cell[0] == n:
-            return cell[1]
-        parts, at = [], off
-        while at < off + n:
-            start, cell = self._covering(at)
-            if cell is None:
-                count = 1
-                while at + count < off + n and self._covering(at + count)[1] is None:
-                    count += 1
-                value = self._fresh(at, count, type)
-            else:
-                count = min(start + cell[0], off + n) - at
-                value = extract(cell[1], 8 * cell[0], 8 * (at - start), 8 * count)
+        """The value of some bytes; None where one of them was never written."""
+        found = [self.bytes.get(b) for b in range(off, off + n)]
+        first = found[0]
+        if all(w is first for w in found):
+            return self.initial(off, n, type) if first is None else take(first.value, off - first.off, n)
+        parts, at = [], 0
+        while at < n:
+            w, count = found[at], 1
+            while at + count < n and found[at + count] is w:
+                count += 1
+            value = self.initial(off + at, count, type) if w is None else take(w.value, off + at - w.off, count)
             if value is None:
                 return None
-            parts.append((8 * count, value))
+            parts += parts_of(value, count)
             at += count
-        return join(parts)
-
-    def _fresh(self, off: int, n: int, type: str) -> Any:
-        if self.preset is not None:
-            return int.from_bytes(bytes(self.preset[off : off + n]), "little")
-        return None if self.initial is None else self.initial(self, off, n, type)
-
-    def _covering(self, at: int) -> tuple[int, tuple[int, Any] | None]:
-        for start in range(at, at - 16, -1):
-            cell = self.cells.get(start)
-            if cell is not None:
-                return (start, cell) if start + cell[0] > at else (at, None)
-        return at, None
-
-    def write(self, off: int, n: int, value: Any) -> None:
-        """Writes; cells that it covers in part are cut."""
-        cell = self.cells.get(off)
-        if (cell is None or cell[0] != n) and (self.grain != n or off % n):
-            self.grain = n if not self.cells else 1
-            self._cut(off, off + n)
-        self.cells[off] = (n, value)
-
-    def _cut(self, first: int, end: int) -> None:
-        for start in range(first - 15, end):
-            cell = self.cells.get(start)
-            if cell is None or start + cell[0] <= first:
-                continue
-            size, value = cell
-            del self.cells[start]
-            if start < first:
-                self.cells[start] = (first - start, extract(value, 8 * size, 0, 8 * (first - start)))
-            if start + size > end:
-                low = 8 * (end - start)
-                self.cells[end] = (start + size - end, extract(value, 8 * size, low, 8 * size - low))
-
-
-class Races:
-    """Who touched which bytes, and which unordered accesses the certificate excuses."""
-
-    def __init__(self, excused: dict[str, set[int]], orders_by_memory: bool) -> None:
-        self.excused = excused
-        self.used: set[str] = set()
-        self.orders_by_memory = orders_by_memory
-        """Fences, releases or locks may order what barriers do not: then an unordered pair is no race yet."""
-
-    def access(self, memory: Memory, off: int, n: int, who: Stamp, write: bool, value: Any = None) -> None:
-        known, me, now, line, atomic = who.known, who.id, who.time, who.line, who.atomic
-        last, reads = memory.last, memory.reads
-        for b in range(off, off + n):
-            w = last.get(b)
-            if w is not None and w[0] != me and known.get(w[0], -1) < w[1] and not (atomic and w[3]):
-                self._race(memory, b, w[2], line, "same-value-write" if write and _same(w[4], value) else "write", write)
-            if write:
-                for other, (time, where, was_atomic) in reads.get(b, {}).items():
-                    if other != me and known.get(other, -1) < time and not (atomic and was_atomic):
-                        self._race(memory, b, where, line, "read", write)
-                last[b] = (me, now, line, atomic, value)
-                reads.pop(b, None)
-            else:
-                reads.setdefault(b, {})[me] = (now, line, atomic)
-
-    def _race(self, memory: Memory, byte: int, first: int, second: int, kind: str, write: bool) -> None:
-        if kind == "same-value-write":
-            kinds = ["same-value-write", "real-equal-write"]
-        else:
-            kinds = ["unused-read", "ordered-by-value", "same-value-write", "real-equal-write"]
-        for k in kinds:
-            if {first, second} & self.excused.get(k, set()):
-                self.used.add(k)
-                return
-        if self.orders_by_memory:
-            raise Cannot("whether a fence or a lock orders two accesses")
-        words = "a write" if write else "a read"
-        raise Refuted(f"a data race at byte {byte} of {memory.name}: line {first} and {words} in line {second} are not ordered")
-
-
-def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and bool(a == b)
-
-
-class Stamp:
-    """A thread, or a copy under way, as it stands to others."""
-
-    __slots__ = ("atomic", "id", "known", "line", "time")
-
-    def __init__(self, id: int) -> None:
-        self.id, self.time, self.line, self.atomic = id, 1, 0, False
-        self.known: dict[int, int] = {}
+        return whole(parts)
 
 
 class Space:
@@ -152,20 +147,15 @@ class Space:
         self.at: dict[int, Memory] = {}
 
     def place(self, make: Callable[[int], Memory]) -> Memory:
-        while True:
+        slot = 0
+        while slot == 0 or slot in self.at:
             slot = self.rng.randrange(1 << 8, 1 << 14)
-            if slot not in self.at:
-                self.at[slot] = make(slot << 40)
-                return self.at[slot]
+        self.at[slot] = make(slot << 40)
+        return self.at[slot]
 
-    def find(self, address: Any) -> tuple[Memory, int]:
-        if type(address) is not int:
-            raise Cannot("an address is made of data that are no integer")
-        memory = self.at.get(address >> 40)
+    def find(self, address: int) -> tuple[Memory, int]:
+        # Just below an array is outside of that array.
+        memory = self.at.get(address >> 40) or self.at.get((address >> 40) + 1)
         if memory is None:
-            # Just below an array is outside of that array.
-            above = self.at.get((address >> 40) + 1)
-            if above is None:
-                raise Outside(f"the address {address:#x} is that of no array")
-            return above, address - above.base
+            raise Outside(f"the address {address:#x} is that of no array")
         return memory, address - memory.base

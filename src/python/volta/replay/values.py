@@ -1,112 +1,138 @@
-"""Values of registers and memory: bits that are known, and numbers that data decide.
+"""Values of registers and memory, and the arithmetic of those that data decide.
 
-A value is an `int` (known bits), a number of the domain (a float that data decide, as wide as the place that holds it), a
-`Half` (such a float of 16 bits, with its format where that is known), or `Pieces` (both side by side, lowest first). Bits of
-a number that data decide do not exist here: whoever asks for them gets a `Cannot`.
+A value is an `int` (known bits), a `Num` (a float that data decide), `Mixed` (bytes of both side by side), or None (never
+written). Bits of a number that data decide do not exist here: whoever asks for them gets a `Cannot`.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, setcontext
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import mpmath  # type: ignore[import-untyped]
-from mpmath import mp
 
 DIGITS = 120
 """Decimal digits of the arithmetic over the reals."""
 
 
-class Cannot(Exception):
-    """Something that this program does not interpret; nothing is said of the certificate."""
+HUGE = Decimal(10) ** 17
+"""The largest argument of an exponential, far from the exponents that decimals have."""
+
+
+class Stop(Exception):
+    """The end of a replay, with the line of the kernel in which it came."""
 
     line: int | None = None
+    side: str = ""
 
 
-class Beyond(Exception):
+class Cannot(Stop):
+    """Something that this program does not interpret; nothing is said of the certificate."""
+
+
+class Beyond(Stop):
     """An input on which the machine leaves the range of a function, which says nothing of the reals."""
 
 
-class Refuted(Exception):
+class Refuted(Stop):
     """The certificate is wrong."""
 
-    line: int | None = None
 
-
-class Half:
-    """A float of 16 bits."""
-
-    __slots__ = ("kind", "v")
-
-    def __init__(self, v: Any, kind: str | None) -> None:
-        self.v = v
-        self.kind = kind
-
-
-class Known:
-    """A float that instructions made of constants alone: the machine has it rounded, which a test of it may see."""
-
-    __slots__ = ("v",)
-
-    def __init__(self, v: Any) -> None:
-        self.v = v
-
-
-class Pieces:
-    """Values side by side: pairs of a width in bits and a value, lowest first."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: list[tuple[int, Any]]) -> None:
-        self.parts = parts
-
-
-def parts_of(value: Any, width: int) -> list[tuple[int, Any]]:
-    return value.parts if type(value) is Pieces else [(width, value)]
-
-
-def join(parts: list[tuple[int, Any]]) -> Any:
-    """One value of parts, lowest first."""
-    flat: list[tuple[int, Any]] = []
-    for width, value in parts:
-        for w, v in parts_of(value, width):
-            if type(v) is int and flat and type(flat[-1][1]) is int:
-                before, low = flat[-1]
-                flat[-1] = (before + w, low | v << before)
-            else:
-                flat.append((w, v))
-    return flat[0][1] if len(flat) == 1 else Pieces(flat)
-
-
-def extract(value: Any, width: int, low: int, count: int) -> Any:
-    """Some bits of a value of a width."""
-    if type(value) is int:
-        return value >> low & ((1 << count) - 1)
-    if value is None:
-        return None
-    if low == 0 and count == width:
-        return value
-    out, at = [], 0
-    for w, v in parts_of(value, width):
-        lo, hi = max(at, low), min(at + w, low + count)
-        if lo < hi:
-            if type(v) is int:
-                v = v >> (lo - at) & ((1 << (hi - lo)) - 1)
-            elif (lo - at, hi - at) != (0, w):
-                if (w, lo - at, hi - at) != (32, 16, 32) or type(v) is Half or v is None:
-                    raise Cannot("bits of a number that data decide are asked for")
-                v = Half(v, "bf16")
-            out.append((hi - lo, v))
-        at += w
-    return join(out)
+class Outside(Refuted):
+    """An access beyond an array, misaligned, or of what was never written."""
 
 
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "tf32": (8, 23), "f64": (11, 52), "e4m3": (4, 3), "e5m2": (5, 2)}
-WIDTHS = {"f16": 16, "bf16": 16, "f32": 32, "tf32": 32, "f64": 64, "e4m3": 8, "e5m2": 8}
+"""Bits of the exponent and of the fraction; a tf32 lies in a register as an f32."""
+
+SIZES = {
+    **dict.fromkeys(("pred", "b8", "u8", "s8", "e4m3", "e5m2"), 1),
+    **dict.fromkeys(("b16", "u16", "s16", "f16", "bf16"), 2),
+    **dict.fromkeys(("b32", "u32", "s32", "f32", "tf32", "f16x2", "bf16x2"), 4),
+    **dict.fromkeys(("b64", "u64", "s64", "f64", "f32x2"), 8),
+    "b128": 16,
+}
+"""Bytes of each type."""
 
 
+class Num:
+    """A float that data decide: a number of the domain in a format; `b16` is one of 16 bits that is not known to be f16 or bf16.
+
+    It is `known` where instructions made it of constants alone: the machine has it rounded, which a test of it may see. It is
+    `cut` where it is the upper half of an f32: its bits may not be those of the number rounded.
+    """
+
+    __slots__ = ("cut", "fmt", "known", "v")
+
+    def __init__(self, v: Any, fmt: str, known: bool = False, cut: bool = False) -> None:
+        self.v, self.fmt, self.known, self.cut = v, fmt, known, cut
+
+
+class Part(NamedTuple):
+    """One byte of a float, the lowest is 0."""
+
+    num: Num
+    at: int
+
+
+class Mixed:
+    """Bytes side by side, the lowest first, not all of them known, and not those of one float."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[int | Part]) -> None:
+        self.parts = parts
+
+
+def parts_of(value: Any, size: int) -> list[int | Part]:
+    """The lowest bytes of a value; above its own there are zeros."""
+    if type(value) is int:
+        return list((value & (1 << 8 * size) - 1).to_bytes(size, "little"))
+    if type(value) is Num:
+        parts: list[int | Part] = [Part(value, i) for i in range(SIZES[value.fmt])]
+    elif type(value) is Mixed:
+        parts = value.parts
+    else:
+        raise TypeError("never written")
+    return parts[:size] + [0] * (size - len(parts))
+
+
+def whole(parts: list[int | Part]) -> Any:
+    """The value of bytes. The upper half of an f32 is a bf16 of which the rest was rounded away: the same real number."""
+    first = parts[0]
+    if type(first) is Part:
+        num, n = first.num, len(parts)
+        if n == SIZES[num.fmt] and all(p == (num, i) for i, p in enumerate(parts)):
+            return num
+        if num.fmt == "f32" and n == 2 and parts == [(num, 2), (num, 3)]:
+            return Num(num.v, "bf16", num.known, cut=True)
+    if any(type(p) is Part for p in parts):
+        return Mixed(parts)
+    return int.from_bytes(bytes(parts), "little")  # type: ignore[arg-type]
+
+
+def widened(value: Any) -> Any:
+    """A float for the bytes that hold one: a bf16 above two bytes of zeros is the same number as an f32."""
+    if type(value) is Mixed and len(value.parts) == 4 and value.parts[:2] == [0, 0]:
+        upper = whole(value.parts[2:])
+        if type(upper) is Num and upper.fmt in ("bf16", "b16"):
+            return Num(upper.v, "f32", upper.known)
+    return value
+
+
+def take(value: Any, low: int, count: int) -> Any:
+    """Some bytes of a value."""
+    if type(value) is int:
+        return value >> 8 * low & (1 << 8 * count) - 1
+    if value is None or (low == 0 and type(value) is Num and count == SIZES[value.fmt]):
+        return value
+    return whole(parts_of(value, low + count)[low:])
+
+
+@lru_cache(1 << 16)
 def exact(bits: int, fmt: str) -> Fraction | str:
     """The number that bits are, or `inf`, `-inf`, `nan`."""
     e, m = FORMATS[fmt]
@@ -126,143 +152,119 @@ def exact(bits: int, fmt: str) -> Fraction | str:
 class Reals:
     """Numbers with many digits, infinities and NaN."""
 
-    name = f"the reals, {DIGITS} digits"
-    compares = True
+    has_order = True
 
     def __init__(self) -> None:
-        mp.dps = DIGITS
-        self.ln2 = mpmath.ln2()
-        self.inf, self.nan = mpmath.mpf("inf"), mpmath.mpf("nan")
-        self.near = mpmath.mpf(10) ** (-DIGITS // 2)
-        self.vanishing = mpmath.mpf(10) ** (-20 * DIGITS)
+        setcontext(Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[]))
+        mpmath.mp.dps = DIGITS + 10
+        self.ln2 = Decimal(2).ln()
+        self.near = Decimal(10) ** (-DIGITS // 2)
+        self.vanishing = Decimal(10) ** (-20 * DIGITS)
         self.keeps_digits = False
         """A sum in which one number vanishes beside the other is `Beyond`: then a test may see what digits do not hold."""
 
-    def number(self, q: Fraction | int | str) -> Any:
+    def number(self, q: Fraction | int | str) -> Decimal:
         if isinstance(q, str):
-            return mpmath.mpf(q)
-        q = Fraction(q)
-        return mpmath.mpf(q.numerator) / q.denominator
+            return Decimal(q)
+        return Decimal(q.numerator) / Decimal(q.denominator)
 
-    def add(self, a: Any, b: Any) -> Any:
-        if self.keeps_digits and a and b and mpmath.isfinite(a) and mpmath.isfinite(b):
-            apart = mpmath.mag(a) - mpmath.mag(b)
-            if abs(apart) > DIGITS:
-                raise Beyond("a number vanishes beside another")
+    def add(self, a: Decimal, b: Decimal) -> Decimal:
+        if self.keeps_digits and a and b and a - a == b - b == 0 and abs(a.adjusted() - b.adjusted()) > 36:
+            raise Beyond("a number vanishes beside another")
         return a + b
 
-    def sub(self, a: Any, b: Any) -> Any:
+    def sub(self, a: Decimal, b: Decimal) -> Decimal:
         return self.add(a, -b)
 
-    def mul(self, a: Any, b: Any) -> Any:
+    def mul(self, a: Decimal, b: Decimal) -> Decimal:
         return a * b
 
-    def div(self, a: Any, b: Any) -> Any:
-        if b == 0:
-            return self.nan if a == 0 or a != a else (self.inf if a > 0 else -self.inf)
-        return a / b
+    def above_zero(self, x: Decimal) -> Decimal:
+        """A divisor or the argument of a logarithm, which may not be a stand-in for an exponential that is next to 0."""
+        if x and x.adjusted() < -(10**15):
+            raise Beyond("a number next to 0 whose digits count")
+        return x
 
-    def neg(self, a: Any) -> Any:
+    def div(self, a: Decimal, b: Decimal) -> Decimal:
+        b = self.above_zero(b)
+        return a / b if b else a * Decimal("inf")
+
+    def neg(self, a: Decimal) -> Decimal:
         return -a
 
-    def fraction(self, a: Any) -> Fraction | None:
-        """The number as a fraction if it is finite."""
-        if not mpmath.isfinite(a):
+    def fraction(self, a: Decimal) -> Fraction | None:
+        """The number as a fraction if it is finite; one next to 0 as one that every rounding treats alike."""
+        if not a.is_finite():
             return None
-        man, exp = a.man_exp
-        q: Fraction = Fraction(int(man)) * Fraction(2) ** int(exp)
-        return -q if a < 0 and man > 0 else q
+        if a and a.adjusted() > 10 * DIGITS:
+            raise Beyond("an integer beyond all use")
+        return Fraction(a) if not a or a.adjusted() > -10 * DIGITS else Fraction(1 if a > 0 else -1, 10 ** (10 * DIGITS))
 
-    def order(self, a: Any, b: Any) -> int | None:
+    def order(self, a: Decimal, b: Decimal) -> int | None:
         """-1, 0, 1; None where one is no number. Numbers that agree in half of their digits are equal."""
         if a != a or b != b:
             return None
         if a == b:
             return 0
-        if mpmath.isfinite(a) and mpmath.isfinite(b) and abs(a - b) <= self.near * max(abs(a), abs(b), self.near):
+        top = max(abs(a), abs(b))
+        if top.is_finite() and abs(a - b) <= self.near * max(top, self.near):
             # What cancellation leaves of a zero is not that small: a machine has 0 for this number, and the reals do not.
-            if max(abs(a), abs(b)) < self.vanishing:
+            if top < self.vanishing:
                 raise Beyond("a test of numbers that every machine rounds to 0")
             return 0
         return -1 if a < b else 1
 
-    def equal(self, a: Any, b: Any) -> bool:
+    def equal(self, a: Decimal, b: Decimal) -> bool:
         if a != a or b != b:
             return bool(a != a and b != b)
-        if a == b:
-            return True
-        if not (mpmath.isfinite(a) and mpmath.isfinite(b)):
-            return False
-        return bool(abs(a - b) <= self.near * max(1, abs(a), abs(b)))
+        return bool(a == b or (a - a == b - b == 0 and abs(a - b) <= self.near * max(Decimal(1), abs(a), abs(b))))
 
-    def function(self, name: str, x: Any) -> Any:
-        if x != x:
-            return self.nan
-        return _FUNCTIONS[name](self, x)
+    def function(self, name: str, x: Decimal) -> Decimal:
+        if name == "rcp":
+            return self.div(Decimal(1), x)
+        if name == "sqrt":
+            return x.sqrt()
+        if name == "rsqrt":
+            return self.div(Decimal(1), x.sqrt())
+        if name == "lg2":
+            return self.above_zero(x).ln() / self.ln2
+        if name == "ex2":
+            if x.is_finite() and abs(x) > HUGE:
+                if x > 0:
+                    raise Beyond("an exponential beyond all use")
+                # As good as 0 in sums, products and tests; `above_zero` lets nothing else ask for it.
+                x = -HUGE
+            return (x * self.ln2).exp()
+        if not x.is_finite():
+            return Decimal(1 if x > 0 else -1) if name == "tanh" and x == x else Decimal("nan")
+        if abs(x.adjusted()) > DIGITS:
+            raise Beyond("an argument beyond all use")
+        f = {"sin": mpmath.sin, "cos": mpmath.cos, "tanh": mpmath.tanh}[name]
+        return Decimal(mpmath.nstr(f(mpmath.mpf(str(x))), DIGITS + 5)) + 0
 
-    def show(self, a: Any) -> str:
-        return str(mpmath.nstr(a, 25))
-
-
-def _sqrt(d: Reals, x: Any) -> Any:
-    return d.nan if x < 0 else mpmath.sqrt(x)
-
-
-def _lg2(d: Reals, x: Any) -> Any:
-    if x <= 0:
-        return -d.inf if x == 0 else d.nan
-    return mpmath.log(x) / d.ln2
-
-
-def _ex2(d: Reals, x: Any) -> Any:
-    if mpmath.isinf(x):
-        return d.inf if x > 0 else d.number(0)
-    if abs(x) > mpmath.mpf(10) ** 60:
-        raise Cannot("an exponential beyond all use")
-    return mpmath.exp(x * d.ln2)
+    def show(self, a: Decimal) -> str:
+        return f"{a:.25g}" if a.is_finite() else str(float(a))
 
 
-def _wave(f: Callable[[Any], Any]) -> Callable[[Reals, Any], Any]:
-    return lambda d, x: d.nan if mpmath.isinf(x) else f(x)
-
-
-_FUNCTIONS: dict[str, Callable[[Reals, Any], Any]] = {
-    "sqrt": _sqrt,
-    "rsqrt": lambda d, x: d.div(d.number(1), _sqrt(d, x)),
-    "rcp": lambda d, x: d.div(d.number(1), x),
-    "ex2": _ex2,
-    "lg2": _lg2,
-    "sin": _wave(mpmath.sin),
-    "cos": _wave(mpmath.cos),
-    "tanh": lambda d, x: mpmath.tanh(x),
-}
-
-
-class Residue:
+class Residue(NamedTuple):
     """A number of a prime field: the value at a random point of a fraction of polynomials, with bounds of their degrees."""
 
-    __slots__ = ("down", "up", "v")
-
-    def __init__(self, v: int, up: int, down: int) -> None:
-        self.v, self.up, self.down = v, up, down
+    v: int
+    up: int
+    down: int
 
 
 class Field:
     """Arithmetic modulo a prime at a random point; Schwartz and Zippel say how often it errs."""
 
-    compares = False
+    has_order = False
 
     def __init__(self, prime: int) -> None:
-        self.p = prime
-        self.name = f"the integers modulo {prime}"
-        self.degree = 0
+        self.p, self.degree = prime, 0
 
-    def number(self, q: Fraction | int | str) -> Any:
-        if isinstance(q, str):
-            raise Cannot(f"{q} has no residue modulo a prime")
-        q = Fraction(q)
-        if q.denominator % self.p == 0:
-            raise Cannot("a denominator is zero modulo the prime")
+    def number(self, q: Fraction | int | str) -> Residue:
+        if isinstance(q, str) or q.denominator % self.p == 0:
+            raise Cannot(f"{q} has no residue modulo the prime")
         return Residue(q.numerator * pow(q.denominator, -1, self.p) % self.p, 0, 0)
 
     def add(self, a: Residue, b: Residue) -> Residue:
@@ -282,10 +284,10 @@ class Field:
     def neg(self, a: Residue) -> Residue:
         return Residue(-a.v % self.p, a.up, a.down)
 
-    def order(self, a: Any, b: Any) -> int | None:
+    def order(self, a: Residue, b: Residue) -> int | None:
         raise Cannot("a prime field has no order: a test on data needs the reals")
 
-    def fraction(self, a: Any) -> Fraction | None:
+    def fraction(self, a: Residue) -> Fraction | None:
         raise Cannot("a residue is not rounded: this needs the reals")
 
     def equal(self, a: Residue, b: Residue) -> bool:
