@@ -257,13 +257,15 @@ impl Machine<'_> {
         if Some(id) == self.prov.dynamic || b.rounded.is_some() {
             return "dynamic shared memory".into();
         }
-        let var = |all: &[Var]| {
-            let found = all.iter().find(|v| u64::from(v.offset) == b.number);
+        let var = |all: &[Var], at: u64| {
+            let found = all.iter().find(|v| u64::from(v.offset) == at);
             found.map(|v| v.name.clone())
         };
         let name = match b.space {
-            Space::Shared | Space::SharedCluster => var(&self.kernel.shared),
-            Space::Local => var(&self.kernel.locals),
+            Space::Shared | Space::SharedCluster => {
+                var(&self.kernel.shared, self.unmoved(b.number))
+            }
+            Space::Local => var(&self.kernel.locals, b.number),
             Space::Param => {
                 let mut all = self.kernel.params.iter();
                 let found = all.find(|p| u64::from(p.offset) == b.number);
