@@ -18,7 +18,7 @@ use crate::spec::Role;
 use crate::term::TermId;
 
 use super::super::UnknownKind;
-use super::super::machine::{Machine, RegionId};
+use super::super::machine::{LOCAL, Machine, RegionId};
 use super::super::memory::RegionKind;
 use super::super::warp::{LANES, lanes};
 use super::derive::Arg;
@@ -174,6 +174,14 @@ impl Machine<'_> {
         if new.p.is_none() && (!part || before.is_none()) {
             return;
         }
+        // Whoever reads it there may be another thread.
+        let new = match region {
+            LOCAL => new,
+            _ => Arg {
+                p: self.prov.elsewhere(new.p),
+                ..new
+            },
+        };
         let held = match bytes {
             8 => self.prov.halves(new.p, new.v.known()),
             4 => [new.p, Prov::NONE],

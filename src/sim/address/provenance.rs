@@ -500,6 +500,44 @@ impl Provenances {
         })
     }
 
+    /// True of a generic address of an object of a space.
+    pub(crate) fn leads_to(&mut self, p: Prov, space: Space) -> bool {
+        let found = self.landing(p, Space::Generic);
+        found.is_ok_and(|l| self.base(l.base).space == space)
+    }
+
+    /// The space that a window is of.
+    pub(crate) fn space_of_window(&self, window: BaseId) -> Space {
+        match window {
+            SHARED_WINDOW => Space::Shared,
+            LOCAL_WINDOW => Space::Local,
+            _ => Space::Param,
+        }
+    }
+
+    /// What a value carries for another thread, whose local memory is its own.
+    pub(crate) fn elsewhere(&self, p: Prov) -> Prov {
+        let mut open = vec![p];
+        while let Some(p) = open.pop() {
+            match self.shape(p) {
+                Shape::None | Shape::Opaque => {}
+                Shape::Linear(terms) => {
+                    let local = |b: &Base| b.space == Space::Local;
+                    if terms
+                        .iter()
+                        .any(|t| t.0 == LOCAL_WINDOW || local(self.base(t.0)))
+                    {
+                        return Prov::OPAQUE;
+                    }
+                }
+                Shape::Pieces(all) => open.extend(all.iter().map(|q| q.of)),
+                Shape::Choice(_, x, y) => open.extend([*x, *y]),
+                Shape::Half(of, _) => open.push(*of),
+            }
+        }
+        p
+    }
+
     /// The bytes of an object as offsets of its region.
     pub(crate) fn bounds(&self, id: BaseId) -> (i64, i64) {
         let b = self.base(id);
