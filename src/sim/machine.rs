@@ -303,8 +303,18 @@ impl<'k> Machine<'k> {
                 }
             };
             let param = &mut regions[PARAM.0 as usize];
+            // No aligned load reads the bytes together of what lies anywhere else.
+            let pointer = matches!(f.value, Value::Pointer(..));
+            let whole = pointer || f.offset.is_multiple_of(f.bytes);
             match (f.value, f.bytes) {
-                (_, 1 | 2 | 4 | 8) => param.preset_value(&mut values, f.offset as u64, f.bytes, v),
+                (Value::Bits(b), n) if !whole => {
+                    for (at, byte) in (u64::from(f.offset)..).zip(&b.to_le_bytes()[..n as usize]) {
+                        param.preset_value(&mut values, at, 1, Val::Conc(u64::from(*byte)));
+                    }
+                }
+                (_, 1 | 2 | 4 | 8) if f.offset % f.bytes == 0 => {
+                    param.preset_value(&mut values, f.offset as u64, f.bytes, v)
+                }
                 (Value::Symbol(a), n) => {
                     // A by-value structure without bindings: symbols byte by byte.
                     for i in 0..n as u64 {
