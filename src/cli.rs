@@ -314,7 +314,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
     /// Memory of each request.
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = size_text)]
     pub memory_limit: Option<u64>,
 }
 
@@ -508,7 +508,7 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "N")]
     pub budget: Option<u64>,
     /// Give up beyond this amount of memory.
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = size_text)]
     pub memory_limit: Option<u64>,
 }
 
@@ -560,6 +560,18 @@ fn shard(text: &str) -> Result<Shard, String> {
     let numbers = numbers.and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
     let shard = numbers.and_then(|(part, of)| Shard::new(part, of));
     shard.ok_or_else(|| "it is I/N, with I from 1 to N, e.g. 2/8".to_string())
+}
+
+/// Bytes: a number, or one of kibibytes, mebibytes or gibibytes.
+fn size_text(text: &str) -> Result<u64, String> {
+    let units = [('K', 10), ('M', 20), ('G', 30)];
+    let unit = units
+        .iter()
+        .find_map(|&(u, bits)| Some((text.strip_suffix(u)?, bits)));
+    let (number, bits) = unit.unwrap_or((text, 0));
+    let bytes: Option<u64> = number.parse().ok();
+    let bytes = bytes.and_then(|n| n.checked_mul(1 << bits));
+    bytes.ok_or_else(|| "it is a number of bytes, e.g. 4000000000, 512M or 1G".to_string())
 }
 
 fn save_text(text: &str) -> Result<(Key, PathBuf), String> {

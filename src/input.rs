@@ -14,6 +14,7 @@ use crate::ptx::{self, Function, Id, Module};
 use crate::report::Failure;
 use crate::spec::contents::Sources;
 use crate::spec::facts::Fact;
+use crate::spec::limits;
 use crate::spec::{FormulaText, KernelSpec, Launch, Layers, Which};
 
 /// A parsed file.
@@ -114,6 +115,8 @@ pub fn launches(layers: Layers, which: Which, files: &Files) -> Result<Vec<Kerne
 
 /// Files above this many bytes are not read; the offsets of a source have 32 bits.
 const LONGEST: u64 = i32::MAX as u64;
+/// The same of manifests.
+const LONGEST_SETTINGS: usize = 8 << 20;
 
 /// Folders whose files are no files: what the system tells of itself, and devices.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -136,23 +139,38 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     given_bytes(path)
 }
 
+/// Bytes that are read of one file: what is made of it has to fit beside it.
+fn longest() -> u64 {
+    let held = limits::process().map_or(LONGEST, |most| most / 2);
+    held.min(LONGEST)
+}
+
 /// The bytes of whatever the user names himself; `-` is the standard input.
 fn given_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut out = Vec::new();
+    let longest = longest();
+    let too_long = || {
+        let why =
+            format!("it is longer than {longest} bytes, which is what one file may have here");
+        refuse(path, &why)
+    };
     let done = match path == Path::new("-") {
-        true => std::io::stdin().take(LONGEST).read_to_end(&mut out),
+        true => std::io::stdin().take(longest).read_to_end(&mut out),
         false => {
             let about = std::fs::metadata(path).map_err(|e| refuse(path, &e))?;
             if !about.is_file() && !is_pipe(&about) {
                 return Err(no_file(path, &about));
             }
+            if about.len() >= longest {
+                return Err(too_long());
+            }
             let file = std::fs::File::open(path).map_err(|e| refuse(path, &e))?;
-            file.take(LONGEST).read_to_end(&mut out)
+            file.take(longest).read_to_end(&mut out)
         }
     };
     match done {
         Err(e) => Err(refuse(path, &e)),
-        Ok(n) if n as u64 >= LONGEST => Err(refuse(path, &"it is longer than 2 GiB")),
+        Ok(n) if n as u64 >= longest => Err(too_long()),
         Ok(_) => Ok(out),
     }
 }
@@ -185,6 +203,19 @@ fn refuse(path: &Path, why: &dyn std::fmt::Display) -> Failure {
 /// Reads a text file that is named by anyone.
 pub fn text(path: &Path) -> Result<Arc<Source>, Failure> {
     source(path, bytes(path)?)
+}
+
+/// Reads a manifest or a specification, of which nobody writes more than a few megabytes: what reads them takes many
+/// times their size.
+pub fn settings_text(path: &Path) -> Result<Arc<Source>, Failure> {
+    let text = bytes(path)?;
+    match text.len() > LONGEST_SETTINGS {
+        true => Err(refuse(
+            path,
+            &"a manifest has 8 MiB at most; `include` joins several",
+        )),
+        false => source(path, text),
+    }
 }
 
 fn source(path: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Failure> {

@@ -92,8 +92,16 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     found.warnings.extend(notes);
     let (outputs, open) = outputs(setup, &side.outcome, memory.as_ref());
     if open && found.defects.is_empty() && found.unknown.is_empty() {
-        let kind = UnknownKind::NondeterministicValue;
-        let message = "something that is not known reaches an array";
+        let (kind, message) = match has_large_output(setup, &side.outcome) {
+            true => (
+                UnknownKind::Limit,
+                format!("an output has more than {SHOWN} bytes"),
+            ),
+            false => (
+                UnknownKind::NondeterministicValue,
+                "something that is not known reaches an array".into(),
+            ),
+        };
         found
             .unknown
             .push(answer::Finding::new(Part::Kernel, kind, message));
@@ -278,6 +286,18 @@ fn is_output(a: &Array, written: bool) -> bool {
     }
 }
 
+/// Bytes of an output that are shown.
+const SHOWN: u64 = 1 << 28;
+
+/// True if an output is too large to be shown.
+fn has_large_output(setup: &Setup, outcome: &Outcome) -> bool {
+    let mut arrays = (0..).map(ArrayId).zip(&setup.arrays.0);
+    arrays.any(|(id, a)| {
+        let large = a.extent.is_some_and(|n| n > SHOWN);
+        large && is_output(a, outcome.writes.contains_key(&id))
+    })
+}
+
 /// What the outputs hold; true with it if something in them is not known.
 fn outputs(setup: &Setup, outcome: &Outcome, memory: Option<&Memory>) -> (Vec<Values>, bool) {
     let arrays = setup.arrays.0.iter().enumerate();
@@ -288,6 +308,8 @@ fn outputs(setup: &Setup, outcome: &Outcome, memory: Option<&Memory>) -> (Vec<Va
         let elem = a.elem?;
         let count: u64 = a.shape.iter().product();
         let size = elem.bytes();
+        // What is larger is not shown, element by element.
+        count.checked_mul(size).filter(|n| *n <= SHOWN)?;
         let bytes = memory?.bytes(ArrayId(i as u32), count * size)?;
         let element = |part: &[Option<u8>]| {
             part.iter()

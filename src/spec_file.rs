@@ -36,7 +36,7 @@ impl SpecFile {
                 }
                 None => Failure::new(ErrorKind::Manifest, why),
             };
-            let source = match (input::text(&path), &by) {
+            let source = match (input::settings_text(&path), &by) {
                 (Ok(source), _) => source,
                 (Err(e), None) => return Err(e),
                 (Err(e), Some(_)) => return Err(refuse(format!("include: {}", e.message()))),

@@ -75,7 +75,7 @@ impl Plan {
                 }
                 None => Failure::new(ErrorKind::Manifest, why),
             };
-            let source = match (input::text(&next.path), &next.by) {
+            let source = match (input::settings_text(&next.path), &next.by) {
                 (Ok(source), _) => source,
                 (Err(e), None) => return Err(e),
                 (Err(e), Some(_)) => return Err(refuse(format!("include: {}", e.message()))),

@@ -243,7 +243,10 @@ impl Machine<'_> {
                 Op::Shfl { a, .. } => *a,
                 _ => a,
             };
-            let given = self.arg(w, source, j as usize);
+            let mut given = self.arg(w, source, j as usize);
+            if j as usize != lane {
+                given.p = self.prov.elsewhere(given.p);
+            }
             results.push((lane, dst, p, given, ok));
         }
         for (lane, dst, p, given, ok) in results {

@@ -309,7 +309,7 @@ impl Machine<'_> {
                 }
                 let (v, c) = if !all {
                     self.int_terms(op, ty, n, vals)
-                        .unwrap_or_else(|| self.inexpressible(w, lane, pc, dst, dst2))
+                        .unwrap_or_else(|| self.inexpressible((w, lane, pc), vals, [dst, dst2]))
                 } else if n > 1 {
                     (
                         Val::Conc(int::eval_packed(op, ty, n, known).0),
@@ -394,16 +394,19 @@ impl Machine<'_> {
 
     fn inexpressible(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        dst: Option<RegId>,
-        dst2: Option<RegId>,
+        (w, lane, pc): (usize, usize, Pc),
+        operands: [Val; 4],
+        [dst, dst2]: [Option<RegId>; 2],
     ) -> (Val, Val) {
-        let site = self.site(pc, w, 1 << lane, "works on bits that depend on input data");
-        self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
-            "this operation on data-dependent bits has no model".into()
-        });
+        let mut operands = operands.into_iter();
+        if !operands
+            .any(|v| self.missing_binding(w, 1 << lane, pc, v, "an operation without a model"))
+        {
+            let site = self.site(pc, w, 1 << lane, "works on bits that depend on input data");
+            self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
+                "this operation on data-dependent bits has no model".into()
+            });
+        }
         let mut one = |d: Option<RegId>| {
             let width = d.map_or(32, |d| self.width(d));
             let t = self.fresh_bits(width);
@@ -474,7 +477,7 @@ impl Machine<'_> {
         let args = from_fn(|i| self.values.bits(vals[i], operand_width(op, ty, i)));
         Ok(match self.values.integer(op, ty, args) {
             Some(t) => self.values.of_bits(t),
-            None => self.inexpressible(w, lane, pc, None, None).0,
+            None => self.inexpressible((w, lane, pc), vals, [None; 2]).0,
         })
     }
 

@@ -134,6 +134,8 @@ pub(super) struct Machine<'k> {
     pub prov: super::address::provenance::Provenances,
     /// Registers that ever carried a base.
     pub carriers: Vec<bool>,
+    /// The variables of shared memory that were laid out again: from where, and to where.
+    pub moved: Vec<(u64, u64)>,
     /// Instructions that name a variable or read such a register.
     pub watched: Vec<bool>,
     /// Pairs of values and places that are pending.
@@ -301,8 +303,18 @@ impl<'k> Machine<'k> {
                 }
             };
             let param = &mut regions[PARAM.0 as usize];
+            // No aligned load reads the bytes together of what lies anywhere else.
+            let pointer = matches!(f.value, Value::Pointer(..));
+            let whole = pointer || f.offset.is_multiple_of(f.bytes);
             match (f.value, f.bytes) {
-                (_, 1 | 2 | 4 | 8) => param.preset_value(&mut values, f.offset as u64, f.bytes, v),
+                (Value::Bits(b), n) if !whole => {
+                    for (at, byte) in (u64::from(f.offset)..).zip(&b.to_le_bytes()[..n as usize]) {
+                        param.preset_value(&mut values, at, 1, Val::Conc(u64::from(*byte)));
+                    }
+                }
+                (_, 1 | 2 | 4 | 8) if f.offset % f.bytes == 0 => {
+                    param.preset_value(&mut values, f.offset as u64, f.bytes, v)
+                }
                 (Value::Symbol(a), n) => {
                     // A by-value structure without bindings: symbols byte by byte.
                     for i in 0..n as u64 {
@@ -366,6 +378,7 @@ impl<'k> Machine<'k> {
             outside: Vec::new(),
             narrowed: crate::kernel::precision::residual::narrowed(kernel),
             prov,
+            moved: Vec::new(),
             carriers: vec![false; kernel.reg_width.len()],
             watched: super::address::carry::watched(kernel),
             kernel,
@@ -459,7 +472,11 @@ impl<'k> Machine<'k> {
                     Space::Shared | Space::SharedCluster => self.team.own_rank_bits(w),
                     _ => 0,
                 };
-                Val::Conc((i64::from(at).wrapping_add(plus) as u64).wrapping_add(own))
+                let at = match space {
+                    Space::Shared | Space::SharedCluster => self.moved_to(at.into()),
+                    _ => at.into(),
+                };
+                Val::Conc(at.wrapping_add_signed(plus).wrapping_add(own))
             }
         }
     }
@@ -612,6 +629,7 @@ impl<'k> Machine<'k> {
 
     /// An element of the shared memory of a CTA as text.
     fn own_place(&self, off: u64, bytes: u32) -> String {
+        let off = self.unmoved(off);
         let dynamic = self.kernel.dynamic_shared.map(u64::from);
         let var = self
             .kernel

@@ -47,7 +47,14 @@ impl Machine<'_> {
     }
 
     /// Records that a parameter has no value, if that is why `v` has none.
-    fn missing_binding(&mut self, w: usize, mask: u32, pc: Pc, v: Val, what: &str) -> bool {
+    pub(super) fn missing_binding(
+        &mut self,
+        w: usize,
+        mask: u32,
+        pc: Pc,
+        v: Val,
+        what: &str,
+    ) -> bool {
         let Some((array, off)) = self.unbound_integer(v) else {
             return false;
         };

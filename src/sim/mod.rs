@@ -68,6 +68,7 @@ mod plain;
 mod proxy;
 mod quads;
 pub mod race;
+mod residues;
 mod rounding;
 mod run;
 mod scatter;
@@ -103,7 +104,8 @@ mod written;
 
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use outcome::*;
-pub use run::{MAX_TRACE, run, run_noting, run_shuffled};
+pub use residues::{run, run_noting, run_shuffled};
+pub use run::MAX_TRACE;
 
 /// Rank of a thread in its CTA: x fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

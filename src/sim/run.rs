@@ -14,6 +14,7 @@ use crate::kernel::{Kernel, Op, Pc};
 use crate::spec::{Arrays, Bindings, Launch, Limits};
 use crate::term::{ArrayId, Term, TermId};
 
+use super::address::pins::{Asked, Pins};
 use super::machine::{Machine, Stop};
 use super::memory::RegionKind;
 use super::omit::found_nothing;
@@ -40,48 +41,37 @@ const IDLE_TURNS: u32 = 1 << 9;
 /// Steps that a trace keeps.
 pub const MAX_TRACE: usize = 1 << 20;
 
-/// Runs one CTA.
-pub fn run(
-    kernel: &Kernel,
-    launch: &Launch,
-    bindings: &Bindings,
-    arrays: &Arrays,
-    side: Side,
-    limits: &Limits,
-) -> Outcome {
-    let noting = Noting::default();
-    run_noting(kernel, launch, bindings, arrays, side, limits, &noting)
+/// What one CTA is run with.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Its launch.
+    pub launch: &'a Launch,
+    /// What its parameters are bound to.
+    pub bindings: &'a Bindings,
+    /// The arrays.
+    pub arrays: &'a Arrays,
+    /// Which kernel of a pair it is.
+    pub side: Side,
+    /// When the run ends.
+    pub limits: &'a Limits,
 }
 
-/// Runs one CTA under a schedule drawn from a seed: for tests, since every schedule does.
-pub fn run_shuffled(
-    kernel: &Kernel,
-    launch: &Launch,
-    bindings: &Bindings,
-    arrays: &Arrays,
-    side: Side,
-    limits: &Limits,
-    seed: u64,
-) -> Outcome {
-    let noting = Noting {
-        schedule: Some(seed),
-        ..Noting::default()
-    };
-    run_noting(kernel, launch, bindings, arrays, side, limits, &noting)
-}
-
-/// Runs one CTA and notes what is asked for.
-pub fn run_noting(
-    kernel: &Kernel,
-    launch: &Launch,
-    bindings: &Bindings,
-    arrays: &Arrays,
-    side: Side,
-    limits: &Limits,
-    noting: &Noting,
-) -> Outcome {
+/// Runs one CTA with some bases at known residues, and notes what is asked for; says which bits of bases would decide
+/// what is open.
+pub(super) fn run_pinned(inputs: &Inputs, noting: &Noting, pins: &Pins) -> (Outcome, Asked) {
+    let Inputs {
+        kernel,
+        launch,
+        bindings,
+        arrays,
+        side,
+        limits,
+    } = *inputs;
     let mut tracked: FxHashSet<ArrayId> = noting.tracked.clone();
     let mut trial = Trial::default();
+    let mut asked = Asked::default();
     let mut omits = noting.without_values && !launch.numbers && launch.trees.is_none();
     loop {
         let made = Machine::new(kernel, launch, bindings, arrays, side, limits, &tracked);
@@ -94,8 +84,9 @@ pub fn run_noting(
                 count: 1,
                 sites: Vec::new(),
             });
-            return out;
+            return (out, asked);
         };
+        m.pin(pins);
         m.footprint = Footprint::new(noting);
         m.take_unused(&trial.unused);
         m.take_by_value(trial.by_value());
@@ -119,6 +110,7 @@ pub fn run_noting(
                 let trace = m.trace.take().unwrap_or_default();
                 m.collect_races();
                 let ended = m.ended();
+                asked.extend(m.asked());
                 let team = m.team.clone();
                 let steps = m.steps();
                 let mut out = m.finish(noting.memory.is_some());
@@ -132,7 +124,7 @@ pub fn run_noting(
                 out.trace = trace;
                 out.steps = steps;
                 if let Some(out) = trial.take(ended, out) {
-                    return out;
+                    return (out, asked);
                 }
             }
         }

@@ -155,7 +155,7 @@ impl Machine<'_> {
     fn variable(&self, landing: &Landing) -> String {
         match landing.region {
             SHARED => {
-                let off = landing.bounds.0 as u64;
+                let off = self.unmoved(landing.bounds.0 as u64);
                 let mut all = self.kernel.shared.iter();
                 let found = all.find(|v| u64::from(v.offset) == off);
                 found.map_or("shared memory".into(), |v| v.name.to_string())

@@ -240,7 +240,8 @@ impl Machine<'_> {
         let r = &self.regions[region.0 as usize];
         match r.kind {
             RegionKind::Array(a) => !r.read_only && self.arrays[a].role != Some(Role::In),
-            _ => true,
+            RegionKind::Param => false,
+            RegionKind::Shared | RegionKind::Local => true,
         }
     }
 
@@ -391,7 +392,16 @@ impl Machine<'_> {
 
     pub(super) fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {
         let r = &self.regions[t.region.0 as usize];
-        let RegionKind::Array(a) = r.kind else { return };
+        let a = match r.kind {
+            RegionKind::Array(a) => a,
+            RegionKind::Param => {
+                let site = self.site(pc, w, 1 << t.lane, "writes a parameter");
+                return self.unknown(UnknownKind::Undefined, vec![site], || {
+                    "a store to the parameters of a kernel is undefined".into()
+                });
+            }
+            RegionKind::Shared | RegionKind::Local => return,
+        };
         if r.read_only {
             let site = self.site(pc, w, 1 << t.lane, "writes constant memory");
             self.unknown(UnknownKind::Undefined, vec![site], || {

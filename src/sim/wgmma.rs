@@ -417,7 +417,8 @@ impl Machine<'_> {
         base: BaseId,
         pattern: u64,
     ) -> Result<(), Stop> {
-        if 1u64 << self.prov.base(base).align >= pattern {
+        let declared = 1u64 << self.prov.declared(base);
+        if declared >= pattern {
             return Ok(());
         }
         if self.prov.dynamic == Some(base) && self.kernel.shared.is_empty() {
@@ -425,6 +426,12 @@ impl Machine<'_> {
                 AssumptionKind::Alignment
                     .says("dynamic shared memory begins at a multiple of 1024 bytes"),
             );
+            self.prov.assume_aligned(base, 10);
+            return Ok(());
+        }
+        // Only a base that lies at a multiple is looked at where a run knows its residue.
+        let b = self.prov.base(base);
+        if 1u64 << b.align >= pattern && b.number.is_multiple_of(pattern) {
             return Ok(());
         }
         let site = self.site(pc, w, 1 << lane, "accesses it");

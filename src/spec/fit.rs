@@ -244,6 +244,12 @@ impl Fit<'_> {
         {
             return Err(self.refuse(format!("a value of {bytes} bytes does not fit there")));
         }
+        if let Some(load) = self.uses.astride(self.p, (offset, offset + bytes)) {
+            return Err(self.refuse(format!(
+                "a load reads {} bytes at +{}, which are a part of it and others",
+                load.bytes, load.offset
+            )));
+        }
         Ok(Piece {
             offset,
             bytes,

@@ -43,6 +43,16 @@ impl ParamUses {
         out
     }
 
+    /// A load that reads a part of these bytes of a parameter and others, but not all of them.
+    pub(super) fn astride(&self, param: usize, (from, end): (u32, u32)) -> Option<&ParamUse> {
+        self.loads.iter().find(|l| {
+            let (first, last) = (l.offset, l.offset.saturating_add(l.bytes));
+            let meets = first < end && from < last;
+            let nested = first <= from && end <= last || from <= first && last <= end;
+            l.param == Some(param as u32) && meets && !nested
+        })
+    }
+
     /// The loads that begin at an offset of a parameter; where none is known to read the byte, those
     /// that may.
     pub(super) fn at(&self, param: usize, offset: u32) -> impl Iterator<Item = &ParamUse> {

@@ -513,3 +513,51 @@ fn every_format_tells_of_the_instances() {
         "{html}"
     );
 }
+
+/// `y[i] = x[i] * s.a` with the field at byte 24 read through the address of the structure, and a remainder by the one at 4.
+fn of_fields(test: &str) -> [String; 2] {
+    let kernel = |name: &str, body: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n\
+             .visible .entry k(.param .align 8 .b8 s[32], .param .u64 x, .param .u64 y)\n{{\n\
+             .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .f32 %f<4>;\n\
+             ld.param.u64 %d0, [x]; ld.param.u64 %d1, [y]; mov.u32 %r0, %tid.x; {body}\n\
+             mul.wide.u32 %d4, %r0, 4; add.s64 %d5, %d1, %d4; st.global.f32 [%d5], %f0; ret;\n}}\n"
+        );
+        let path = scratch(test, name, text.as_bytes());
+        path.to_str().expect("a name in UTF-8").to_string()
+    };
+    let load = "mul.wide.u32 %d2, %r1, 4; add.s64 %d3, %d0, %d2; ld.global.f32 %f0, [%d3];";
+    [
+        kernel(
+            "product.ptx",
+            &format!(
+                "mov.u32 %r1, %r0; {load} mov.b64 %d6, s; add.s64 %d6, %d6, 16; \
+                 ld.param.f32 %f1, [%d6+8]; mul.f32 %f0, %f0, %f1;"
+            ),
+        ),
+        kernel(
+            "remainder.ptx",
+            &format!("ld.param.u32 %r2, [s+4]; rem.u32 %r1, %r0, %r2; {load}"),
+        ),
+    ]
+}
+
+#[test]
+fn a_value_across_a_field_is_not_taken_for_it() {
+    let [product, remainder] = of_fields("across");
+    let bound = "--threads 4 --arg 1=in:f32[4] --arg 2=out:f32[4]";
+    // Two bytes of the field are bound, and two are free: the kernel reads what it was given.
+    let (code, object) = run(&["race", &product], &format!("{bound} --arg 0+22=1.5:f32"));
+    assert_ne!(object["verdict"], "defective", "{object}");
+    assert!([0, 2, 3].contains(&code), "{object}");
+    let (code, object) = run(&["race", &remainder], bound);
+    assert_eq!(
+        (code, &object["unknown"][0]["kind"]),
+        (3, &"missing-binding".into())
+    );
+    let message = object["unknown"][0]["message"].as_str().unwrap_or("");
+    assert!(message.contains("--arg 0+4="), "{message}");
+    let (code, _) = run(&["race", &remainder], &format!("{bound} --arg 0+4=4"));
+    assert_eq!(code, 0);
+}

@@ -439,3 +439,64 @@ fn only_the_output_is_written() {
     names.sort();
     assert_eq!(names, ["k.ptx", "out.json"]);
 }
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_read() {
+    let dir = folder("large");
+    let body = "ld.global.f32 %f0, [%d0]; st.global.f32 [%d1], %f0;";
+    kernel(&dir, "k.ptx", body);
+    let sparse = |name: &str, start: &[u8]| {
+        std::fs::write(dir.join(name), start).expect("a file for the test");
+        let file = std::fs::File::options().write(true).open(dir.join(name));
+        let file = file.expect("the file that was written");
+        file.set_len(8 << 30).expect("a file with a hole");
+    };
+    sparse("a.npy", b"\x93NUMPY\x01\x00");
+    sparse("large.ptx", HEAD.as_bytes());
+    let launch = |input: &str, output: &str| {
+        let args = [
+            "run",
+            "k.ptx",
+            "--threads",
+            "1",
+            "--arg",
+            input,
+            "--arg",
+            output,
+        ];
+        run(&dir, &args)
+    };
+    let (code, object) = launch("0=in:f32[4]=@a.npy", "1=out:f32[4]");
+    assert_eq!((code, &object["error"]["kind"]), (2, &"contents".into()));
+    let (code, object) = run(&dir, &["race", "large.ptx", "--threads", "1"]);
+    assert_eq!((code, &object["error"]["kind"]), (2, &"file".into()));
+    // Zeros take no room, and are not all shown.
+    let (code, object) = launch("0=in:f32[1000000000000]=0", "1=out:f32[1000000000000]");
+    assert_eq!((code, &object["unknown"][0]["kind"]), (3, &"limit".into()));
+    // A million launches: a text of 50 MB.
+    let launch = "{file=\"k.ptx\",threads=1,args={\"0\"=\"$x\",\"1\"=\"$y\"}},".repeat(1_000_000);
+    let text = format!(
+        "[[check]]\nname=\"s\"\nbuffers={{x=\"in:f32[4]\",y=\"out:f32[4]\"}}\n\
+         reference=[{launch}]\noptimized=[{launch}]\n"
+    );
+    std::fs::write(dir.join("volta.toml"), text).expect("a manifest for the test");
+    let (code, object) = run(&dir, &["gate", "volta.toml", "--no-cache"]);
+    assert_eq!((code, &object["error"]["kind"]), (2, &"file".into()));
+}
+
+#[test]
+fn sizes_of_memory_have_units() {
+    let dir = folder("units");
+    kernel(&dir, "k.ptx", "st.global.f32 [%d1], 0f00000000;");
+    for (text, code) in [
+        ("1G", 0),
+        ("512M", 0),
+        ("4000000K", 0),
+        ("1T", 2),
+        ("G", 2),
+        ("99999999999G", 2),
+    ] {
+        let args = ["race", "k.ptx", "--threads", "1", "--memory-limit", text];
+        assert_eq!(volta(&dir, &args).status.code(), Some(code), "{text}");
+    }
+}

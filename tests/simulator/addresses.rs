@@ -187,6 +187,8 @@ enum Step {
     Parts(usize, usize, usize, usize),
     /// Rounded to a multiple of two to the k: down, up, down by what is above, up by what lacks.
     Round(usize, usize, usize, u32),
+    /// Bits above some exchanged with the lowest of these: a ^ (a >> shift & mask).
+    Swizzle(usize, usize, u64, u64),
     /// Generic to shared, or back.
     Window(bool, usize, usize),
     /// d = a cmp b ? c : d.
@@ -290,6 +292,7 @@ impl State {
                     _ => r[a].wrapping_add(r[a].wrapping_neg() & m),
                 };
             }
+            Step::Swizzle(d, a, shift, mask) => self.regs[d] = r[a] ^ (r[a] >> shift & mask),
             Step::Window(to, d, a) => {
                 let w = self.layout.shared;
                 self.regs[d] = if to {
@@ -354,7 +357,7 @@ fn program(dice: &mut Dice) -> Vec<Step> {
         let k = dice.number();
         let cmp = COMPARE[dice.below(4) as usize];
         let at = 8 * dice.below(8);
-        let step = match dice.below(28) {
+        let step = match dice.below(30) {
             0 => Step::Number(d, k),
             1..=3 => Step::With(op, d, a, if op.starts_with("sh") { k & 63 } else { k }),
             4 | 5 => Step::With("add", d, a, 4 * dice.below(6)),
@@ -404,6 +407,13 @@ fn program(dice: &mut Dice) -> Vec<Step> {
                 },
                 3 + dice.below(5) as u32,
             ),
+            28 | 29 => {
+                let (a, mask) = (
+                    9 - dice.below(2) as usize,
+                    [0x10, 0x30, 0x70][dice.below(3) as usize],
+                );
+                Step::Swizzle(d, a, 2 + dice.below(2), mask)
+            }
             27 if shown < 16 && dice.below(4) == 0 => {
                 shown += 1;
                 Step::Show(a, shown - 1)
@@ -478,6 +488,10 @@ fn text(steps: &[Step]) -> String {
                     ),
                 }
             }
+            Step::Swizzle(d, a, shift, mask) => writeln!(
+                t,
+                "shr.u64 %m, %r{a}, {shift}; and.b64 %m, %m, {mask:#x}; xor.b64 %r{d}, %r{a}, %m;"
+            ),
             Step::Window(true, d, a) => writeln!(t, "cvta.to.shared.u64 %r{d}, %r{a};"),
             Step::Window(false, d, a) => writeln!(t, "cvta.shared.u64 %r{d}, %r{a};"),
             Step::Choose(op, d, a, b, c) => writeln!(

@@ -18,7 +18,7 @@ use crate::spec::Role;
 use crate::term::TermId;
 
 use super::super::UnknownKind;
-use super::super::machine::{Machine, RegionId};
+use super::super::machine::{LOCAL, Machine, RegionId};
 use super::super::memory::RegionKind;
 use super::super::warp::{LANES, lanes};
 use super::derive::Arg;
@@ -174,6 +174,14 @@ impl Machine<'_> {
         if new.p.is_none() && (!part || before.is_none()) {
             return;
         }
+        // Whoever reads it there may be another thread.
+        let new = match region {
+            LOCAL => new,
+            _ => Arg {
+                p: self.prov.elsewhere(new.p),
+                ..new
+            },
+        };
         let held = match bytes {
             8 => self.prov.halves(new.p, new.v.known()),
             4 => [new.p, Prov::NONE],
@@ -257,13 +265,15 @@ impl Machine<'_> {
         if Some(id) == self.prov.dynamic || b.rounded.is_some() {
             return "dynamic shared memory".into();
         }
-        let var = |all: &[Var]| {
-            let found = all.iter().find(|v| u64::from(v.offset) == b.number);
+        let var = |all: &[Var], at: u64| {
+            let found = all.iter().find(|v| u64::from(v.offset) == at);
             found.map(|v| v.name.clone())
         };
         let name = match b.space {
-            Space::Shared | Space::SharedCluster => var(&self.kernel.shared),
-            Space::Local => var(&self.kernel.locals),
+            Space::Shared | Space::SharedCluster => {
+                var(&self.kernel.shared, self.unmoved(b.number))
+            }
+            Space::Local => var(&self.kernel.locals, b.number),
             Space::Param => {
                 let mut all = self.kernel.params.iter();
                 let found = all.find(|p| u64::from(p.offset) == b.number);

@@ -450,13 +450,21 @@ impl Machine<'_> {
         images.provenance(&mut self.prov, &image, width)
     }
 
-    /// `cvta`: into the generic window of a space, or out of it.
+    /// `cvta`: into the generic window of a space, or out of it. The result is undefined where a generic address is none
+    /// of the space (PTX ISA 9.0, section 9.7.9.20).
     fn through_window(&mut self, a: Arg, space: Space, to: bool) -> Prov {
         let window = match space {
             Space::Shared | Space::SharedCluster => SHARED_WINDOW,
             Space::Local => LOCAL_WINDOW,
             Space::Param => PARAM_WINDOW,
-            Space::Generic | Space::Global | Space::Const => return a.p,
+            Space::Generic => return a.p,
+            Space::Global | Space::Const => {
+                let linear = matches!(self.prov.shape(a.p), Shape::Linear(_));
+                return match to && linear && !self.prov.leads_to(a.p, space) {
+                    true => Prov::OPAQUE,
+                    false => a.p,
+                };
+            }
         };
         self.moved_window(a.p, window, to, MAX_SIDES)
     }
@@ -468,6 +476,10 @@ impl Machine<'_> {
             let x = self.moved_window(x, window, to, sides / 2);
             let y = self.moved_window(y, window, to, sides / 2);
             return self.prov.choice(c, x, y);
+        }
+        let space = self.prov.space_of_window(window);
+        if to && !self.prov.leads_to(p, space) {
+            return Prov::OPAQUE;
         }
         let by = self.prov.linear(&[(window, 1)]);
         let k = if to { u64::MAX } else { 1 };

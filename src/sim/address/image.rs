@@ -100,6 +100,7 @@ impl Images {
             Bit::Of(w, i) => {
                 let (of, whole) = self.wholes[w as usize];
                 if i >= all.aligned(of) {
+                    all.ask(of, i);
                     return Bit::Lost;
                 }
                 all.use_alignment(of);
@@ -147,6 +148,7 @@ impl Images {
             return of;
         }
         let mut pieces = self.pieces(all, &bits[..from]);
+        all.ask_for(&pieces);
         pieces.push(Piece {
             at: from as u8,
             len: (bits.len() - from) as u8,
@@ -244,6 +246,7 @@ impl Images {
         if kept.is_empty() {
             return Prov::NONE;
         }
+        all.ask_for(&kept);
         all.intern(Shape::Pieces(kept.into()))
     }
 }

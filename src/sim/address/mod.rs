@@ -1,7 +1,7 @@
 //! Addresses: an object and an offset in it, whatever the numbers are.
 //!
 //! `layout` gives the bases of a launch, `provenance` says how a number depends on them, `image`
-//! looks at its bits, `moved` moves them, `derive` has a rule for each operation, `compare` for
+//! looks at its bits, `moved` moves them, `pins` makes more of them known, `derive` has a rule for each operation, `compare` for
 //! tests, and `carry` follows what registers and memory hold. Where an access goes is decided in
 //! `place`.
 
@@ -11,4 +11,5 @@ pub(super) mod derive;
 pub(super) mod image;
 pub(super) mod layout;
 mod moved;
+pub(super) mod pins;
 pub(super) mod provenance;

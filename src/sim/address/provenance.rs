@@ -16,7 +16,7 @@
 //!
 //! Not claimed: that what is opaque does depend on a layout.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
@@ -175,6 +175,12 @@ pub(crate) struct Provenances {
     pub touched: FxHashMap<BaseId, Touched>,
     /// Variables that accesses of so many bytes take for aligned to them.
     pub taken: FxHashMap<BaseId, u32>,
+    /// The bits that were asked for above the alignment of a base.
+    pub asked: BTreeMap<BaseId, u8>,
+    /// The alignments of pinned bases as they are declared.
+    pub declared: BTreeMap<BaseId, u8>,
+    /// The alignments that listed assumptions give bases.
+    pub assumed: BTreeMap<BaseId, u8>,
     /// The base of dynamic shared memory.
     pub dynamic: Option<BaseId>,
     /// The alignment of an allocation was used.
@@ -220,6 +226,9 @@ impl Provenances {
             roundings: FxHashMap::default(),
             touched: FxHashMap::default(),
             taken: FxHashMap::default(),
+            asked: BTreeMap::new(),
+            declared: BTreeMap::new(),
+            assumed: BTreeMap::new(),
             dynamic: None,
             used_alignment: false,
             used_said: BTreeSet::new(),
@@ -491,6 +500,44 @@ impl Provenances {
         })
     }
 
+    /// True of a generic address of an object of a space.
+    pub(crate) fn leads_to(&mut self, p: Prov, space: Space) -> bool {
+        let found = self.landing(p, Space::Generic);
+        found.is_ok_and(|l| self.base(l.base).space == space)
+    }
+
+    /// The space that a window is of.
+    pub(crate) fn space_of_window(&self, window: BaseId) -> Space {
+        match window {
+            SHARED_WINDOW => Space::Shared,
+            LOCAL_WINDOW => Space::Local,
+            _ => Space::Param,
+        }
+    }
+
+    /// What a value carries for another thread, whose local memory is its own.
+    pub(crate) fn elsewhere(&self, p: Prov) -> Prov {
+        let mut open = vec![p];
+        while let Some(p) = open.pop() {
+            match self.shape(p) {
+                Shape::None | Shape::Opaque => {}
+                Shape::Linear(terms) => {
+                    let local = |b: &Base| b.space == Space::Local;
+                    if terms
+                        .iter()
+                        .any(|t| t.0 == LOCAL_WINDOW || local(self.base(t.0)))
+                    {
+                        return Prov::OPAQUE;
+                    }
+                }
+                Shape::Pieces(all) => open.extend(all.iter().map(|q| q.of)),
+                Shape::Choice(_, x, y) => open.extend([*x, *y]),
+                Shape::Half(of, _) => open.push(*of),
+            }
+        }
+        p
+    }
+
     /// The bytes of an object as offsets of its region.
     pub(crate) fn bounds(&self, id: BaseId) -> (i64, i64) {
         let b = self.base(id);
@@ -530,7 +577,7 @@ impl Provenances {
         // For a residue r of the base the sum is rounded down by (r + plus) mod 2^to.
         let step = 1u64 << b.align;
         let cut = |r: u64| (r + plus as u64) & low(to);
-        let deltas = (0..1u64 << to)
+        let deltas = (b.number & (step - 1)..1u64 << to)
             .step_by(step as usize)
             .map(|r| plus - cut(r) as i64);
         let (least, most) = (deltas.clone().min()?, deltas.max()?);
@@ -563,7 +610,10 @@ impl Provenances {
         match (b.allocated, b.said) {
             (true, _) => self.used_alignment = true,
             (false, true) => _ = self.used_said.insert(base),
-            (false, false) => _ = self.taken.insert(base, size),
+            (false, false) => {
+                self.taken.insert(base, size);
+                self.assume_aligned(base, size.trailing_zeros() as u8);
+            }
         }
     }
 

@@ -1,0 +1,205 @@
+//! Bits of bases above their alignment: which a run asks for, and runs in which they are known.
+//!
+//! The problem: a kernel that exchanges bits of an absolute address (`a ^ (a >> 3 & 0x70)`, `a & 1023`) may be right
+//! wherever its memory lies, and no linear form says so. A base that is *pinned* lies at a known residue modulo a
+//! power of two; it is then aligned to that power, but for the residue, and every rule for bits below an alignment
+//! holds as it stands, because those bits are the ones of the number.
+//!
+//! Sound: a run with a pinned base is one for all layouts in which the base has that residue. All residues together
+//! are all layouts.
+//!
+//! Only variables of shared memory are pinned: those alone are laid out by an assembler that promises no more than
+//! their declared alignment.
+
+use std::collections::BTreeMap;
+
+use crate::kernel::Space;
+
+use super::super::machine::{Machine, SHARED};
+use super::provenance::{BaseId, Piece, Prov, Provenances};
+
+/// Bits of a base that are asked for at most: layouts of shared memory repeat after 1024 bytes.
+const MOST_BITS: u8 = 12;
+/// Runs of one CTA at most.
+pub(crate) const MOST_CASES: usize = 64;
+/// Bytes between variables of shared memory that are laid out again.
+const GAP: u64 = 16;
+
+/// Where some bases lie: each at a residue modulo two to a number of bits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pins(pub BTreeMap<BaseId, (u8, u64)>);
+
+/// What a run asks for, by base.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// How many of the lowest bits.
+    pub bits: BTreeMap<BaseId, u8>,
+    /// The bits that the declaration, or an assumption of the run, leaves no choice for.
+    pub known: BTreeMap<BaseId, u8>,
+}
+
+impl Asked {
+    /// Adds what another run of the same CTA asks for.
+    pub(crate) fn extend(&mut self, other: Asked) {
+        let all = [(&mut self.bits, other.bits), (&mut self.known, other.known)];
+        for (mine, others) in all {
+            for (base, bits) in others {
+                let old = mine.entry(base).or_default();
+                *old = bits.max(*old);
+            }
+        }
+    }
+}
+
+impl Pins {
+    /// These, and whatever else was asked for, all at residue 0; `None` if that is nothing more.
+    pub(crate) fn extended(&self, asked: &Asked) -> Option<Pins> {
+        let mut more = self.clone();
+        for (&base, &bits) in &asked.bits {
+            let pin = more.0.entry(base).or_default();
+            pin.0 = pin.0.max(bits);
+        }
+        (more != *self).then_some(more)
+    }
+
+    /// All combinations of residues, the one with all of them 0 first; `None` if they are too many.
+    pub(crate) fn cases(&self, asked: &Asked) -> Option<Vec<Pins>> {
+        let mut all = vec![Pins::default()];
+        for (&base, &(bits, _)) in &self.0 {
+            let known = asked.known.get(&base).map_or(0, |k| *k.min(&bits));
+            let count = 1usize << (bits - known);
+            if all.len() * count > MOST_CASES {
+                return None;
+            }
+            let with = |pins: &Pins, i: usize| {
+                let mut pins = pins.clone();
+                pins.0.insert(base, (bits, (i as u64) << known));
+                pins
+            };
+            all = (all.iter())
+                .flat_map(|p| (0..count).map(move |i| with(p, i)))
+                .collect();
+        }
+        Some(all)
+    }
+}
+
+impl Provenances {
+    /// Notes that a bit of a linear value above its alignment would decide something.
+    pub(crate) fn ask(&mut self, of: Prov, bit: u8) {
+        if bit >= MOST_BITS {
+            return;
+        }
+        let mut wanted = Vec::new();
+        for &(id, c) in self.terms(of).unwrap_or(&[]) {
+            let root = self.base(id).rounded.map_or(id, |r| r.0);
+            let b = self.base(root);
+            let bits = (bit + 1).saturating_sub(c.trailing_zeros() as u8);
+            if b.space == Space::Shared && bits > b.align {
+                wanted.push((root, bits));
+            }
+        }
+        for (id, bits) in wanted {
+            let old = self.asked.entry(id).or_default();
+            *old = bits.max(*old);
+        }
+    }
+
+    /// Notes that runs of bits begin or end above the alignment of what they are of.
+    pub(crate) fn ask_for(&mut self, pieces: &[Piece]) {
+        for p in pieces.iter().filter(|p| !p.of.is_lost()) {
+            match p.low + p.len {
+                end if end <= MOST_BITS => self.ask(p.of, end - 1),
+                _ if p.low > 0 => self.ask(p.of, p.low - 1),
+                _ => {}
+            }
+        }
+    }
+
+    /// The number of low bits that the declaration of a base makes known.
+    pub(crate) fn declared(&self, id: BaseId) -> u8 {
+        self.declared
+            .get(&id)
+            .copied()
+            .unwrap_or(self.base(id).align)
+    }
+
+    /// Notes that a base is taken for aligned by an assumption that the run lists.
+    pub(crate) fn assume_aligned(&mut self, id: BaseId, bits: u8) {
+        let old = self.assumed.entry(id).or_default();
+        *old = bits.max(*old);
+    }
+}
+
+impl Machine<'_> {
+    /// Lays the variables of shared memory out again, with the pinned ones at their residues.
+    pub(crate) fn pin(&mut self, pins: &Pins) {
+        if pins.0.is_empty() {
+            return;
+        }
+        let mut at_place: BTreeMap<u64, Vec<BaseId>> = BTreeMap::new();
+        for (i, b) in self.prov.bases.iter().enumerate() {
+            if b.space == Space::Shared {
+                at_place.entry(b.number).or_default().push(BaseId(i as u32));
+            }
+        }
+        let mut end = 0;
+        for (old, ids) in at_place {
+            let of = |id: &BaseId| pins.0.get(id).copied();
+            let align = ids.iter().map(|id| self.prov.base(*id).align).max();
+            let (bits, residue) = match ids.iter().filter_map(of).max() {
+                Some((bits, residue)) => (bits.max(align.unwrap_or(0)), residue),
+                None => (align.unwrap_or(0), 0),
+            };
+            let new = u64::next_multiple_of(end, 1 << bits) + residue;
+            let mut size = 0;
+            for id in ids {
+                let (align, b) = (
+                    self.prov.base(id).align,
+                    &mut self.prov.bases[id.0 as usize],
+                );
+                b.number = new;
+                size = size.max(b.size.unwrap_or(0));
+                if pins.0.contains_key(&id) {
+                    b.align = bits;
+                    self.prov.declared.insert(id, align);
+                }
+            }
+            self.moved.push((old, new));
+            end = new + size + GAP;
+        }
+        let shared = &mut self.regions[SHARED.0 as usize];
+        shared.extent = shared.extent.map(|e| e.max(end));
+    }
+
+    /// Where the variable lies in this run whose address would be a number.
+    #[inline]
+    pub(crate) fn moved_to(&self, at: u64) -> u64 {
+        match self.moved.iter().find(|m| m.0 == at) {
+            Some(&(_, new)) => new,
+            None => at,
+        }
+    }
+
+    /// The address that a byte of shared memory would have if nothing had been laid out again.
+    pub(crate) fn unmoved(&self, off: u64) -> u64 {
+        match self.moved.iter().rev().find(|m| m.1 <= off) {
+            Some(&(old, new)) => old + (off - new),
+            None => off,
+        }
+    }
+
+    /// What this run asks for of bases above their alignment.
+    pub(crate) fn asked(&mut self) -> Asked {
+        let bits = std::mem::take(&mut self.prov.asked);
+        let mut known: BTreeMap<BaseId, u8> = self.prov.declared.clone();
+        for &id in bits.keys() {
+            known.entry(id).or_insert(self.prov.base(id).align);
+        }
+        for (&id, &bits) in &self.prov.assumed {
+            let old = known.entry(id).or_default();
+            *old = bits.max(*old);
+        }
+        Asked { bits, known }
+    }
+}

@@ -1,0 +1,236 @@
+//! One CTA for every residue of the variables whose addresses it takes apart.
+//!
+//! The problem: `a ^ (a >> 3 & 0x70)` of an absolute address in shared memory depends on bits of a base that its
+//! declaration leaves open, so one run says nothing of it; and yet such a kernel may compute the same wherever its
+//! memory lies. So where a run is open because of such bits, the CTA is run once for each residue of these bases
+//! modulo the power of two in play.
+//!
+//! Sound: every layout has one of the residues, and the run of that residue stands for it. What is returned is the
+//! run with all of them 0, and only if every other one is free of findings, asks for nothing to be shown that this one
+//! does not ask for, touches the same bytes of the arrays and leaves the same values there.
+//!
+//! Not claimed: that a kernel whose runs differ is wrong. A defect of the run with all residues 0 is one, because an
+//! assembler may put each variable at a multiple of any power of two.
+
+use crate::kernel::Kernel;
+use crate::spec::{Arrays, Bindings, Launch, Limits};
+use crate::term::{Term, TermId};
+
+use super::address::pins::Pins;
+use super::gather::Gather;
+use super::guarded::Guard;
+use super::run::{Inputs, run_pinned};
+use super::{
+    Conditional, Finding, Noting, Obligation, Otherwise, Outcome, Side, Site, UnknownKind,
+    merge_finding,
+};
+
+/// Runs one CTA.
+pub fn run(
+    kernel: &Kernel,
+    launch: &Launch,
+    bindings: &Bindings,
+    arrays: &Arrays,
+    side: Side,
+    limits: &Limits,
+) -> Outcome {
+    let noting = Noting::default();
+    run_noting(kernel, launch, bindings, arrays, side, limits, &noting)
+}
+
+/// Runs one CTA under a schedule drawn from a seed: for tests, since every schedule does.
+pub fn run_shuffled(
+    kernel: &Kernel,
+    launch: &Launch,
+    bindings: &Bindings,
+    arrays: &Arrays,
+    side: Side,
+    limits: &Limits,
+    seed: u64,
+) -> Outcome {
+    let noting = Noting {
+        schedule: Some(seed),
+        ..Noting::default()
+    };
+    run_noting(kernel, launch, bindings, arrays, side, limits, &noting)
+}
+
+/// Runs one CTA and notes what is asked for.
+pub fn run_noting(
+    kernel: &Kernel,
+    launch: &Launch,
+    bindings: &Bindings,
+    arrays: &Arrays,
+    side: Side,
+    limits: &Limits,
+    noting: &Noting,
+) -> Outcome {
+    let inputs = Inputs {
+        kernel,
+        launch,
+        bindings,
+        arrays,
+        side,
+        limits,
+    };
+    let (first, mut asked) = run_pinned(&inputs, noting, &Pins::default());
+    // Choices of strong accesses are followed from run to run elsewhere.
+    if noting.following.is_some() || asked.bits.is_empty() || !is_open(&first) {
+        return first;
+    }
+    // The values are compared.
+    let noting = Noting {
+        without_values: false,
+        ..noting.clone()
+    };
+    let (mut pins, mut zero) = (Pins::default(), None);
+    while let Some(more) = pins.extended(&asked) {
+        let (out, further) = run_pinned(&inputs, &noting, &more);
+        asked.extend(further);
+        pins = more;
+        let open = is_open(&out);
+        zero = Some(out);
+        if !open {
+            break;
+        }
+    }
+    let (Some(mut zero), Some(cases)) = (zero, pins.cases(&asked)) else {
+        return first;
+    };
+    if is_open(&zero) {
+        return first;
+    }
+    let settled = zero.defects.is_empty() && zero.unknowns.is_empty();
+    for pins in cases.iter().skip(1).filter(|_| settled) {
+        let noting = Noting {
+            tracked: zero.tracked.clone(),
+            ..noting.clone()
+        };
+        let (out, _) = run_pinned(&inputs, &noting, pins);
+        if let Err(open) = zero.take_alike(out) {
+            zero.unknowns.push(open);
+            break;
+        }
+    }
+    zero
+}
+
+/// True if a run says nothing because of where something lies.
+fn is_open(out: &Outcome) -> bool {
+    let lies = |u: &Finding<UnknownKind>| u.kind == UnknownKind::NondeterministicValue;
+    out.unknowns.iter().any(lies)
+}
+
+impl Outcome {
+    /// Takes in what a run of another residue found, or says why that may leave something else.
+    fn take_alike(&mut self, other: Outcome) -> Result<(), Finding<UnknownKind>> {
+        let limit = |u: &&Finding<UnknownKind>| u.kind == UnknownKind::Limit;
+        if let Some(u) = other.unknowns.iter().find(limit) {
+            return Err(u.clone());
+        }
+        let first = other.defects.first().map(|d| (&d.message, &d.sites));
+        let first = first.or(other.unknowns.first().map(|u| (&u.message, &u.sites)));
+        if let Some((message, sites)) = first {
+            return Err(open(sites.clone(), message));
+        }
+        let map = self.store.import(&other.store);
+        let at = |t: TermId| map[t.0 as usize];
+        let leaves = "what the arrays hold in the end is not the same";
+        let mut written: Vec<TermId> = Vec::new();
+        let arrays = self.writes.keys().eq(other.writes.keys());
+        let same = arrays
+            && self
+                .writes
+                .iter()
+                .zip(&other.writes)
+                .all(|((_, mine), (_, there))| {
+                    written.extend(mine.values());
+                    let there = there.iter().map(|(&off, &t)| (off, at(t)));
+                    mine.iter().map(|(&off, &t)| (off, t)).eq(there)
+                });
+        // A symbol of a schedule is told by its number alone, which may be that of another read.
+        let is_fresh = |t: &TermId| matches!(self.store.get(*t), Term::Fresh { .. });
+        if !same || self.store.reachable(&written).iter().any(is_fresh) {
+            return Err(open(Vec::new(), leaves));
+        }
+        let shown = self.obligations.len() >= other.obligations.len()
+            && (other.obligations.iter()).all(|o| self.asks(o, at))
+            && (other.conditionals.iter()).all(|c| self.excludes(c, at))
+            && (other.gathers.iter()).all(|g| self.gathered(g, at));
+        let guards = match (&self.guards, &other.guards) {
+            (None, _) => true,
+            (Some(mine), Some(there)) => {
+                let there = there.iter().map(|g| Guard {
+                    cond: at(g.cond),
+                    ..g.clone()
+                });
+                mine.iter().cloned().eq(there)
+            }
+            (Some(_), None) => false,
+        };
+        let touched = self.footprint.accesses() == other.footprint.accesses();
+        if !shown || !guards || !touched || self.by_schedule.len() != other.by_schedule.len() {
+            return Err(open(
+                Vec::new(),
+                "what has to be shown of it is not the same",
+            ));
+        }
+        other
+            .warnings
+            .into_iter()
+            .for_each(|w| merge_finding(&mut self.warnings, w));
+        self.assumptions.extend(other.assumptions);
+        self.assumptions.sort();
+        self.assumptions.dedup();
+        self.narrow.small |= other.narrow.small;
+        self.narrow
+            .terms
+            .extend(other.narrow.terms.into_iter().map(at));
+        self.fresh = self.fresh.max(other.fresh);
+        self.tracked.extend(other.tracked);
+        Ok(())
+    }
+
+    fn asks(&self, o: &Obligation, at: impl Fn(TermId) -> TermId) -> bool {
+        let equal = (at(o.equal.0), at(o.equal.1));
+        let kind = std::mem::discriminant::<Otherwise>;
+        let mut all = self.obligations.iter();
+        all.any(|m| m.equal == equal && kind(&m.otherwise) == kind(&o.otherwise))
+    }
+
+    fn excludes(&self, c: &Conditional, at: impl Fn(TermId) -> TermId) -> bool {
+        let values: Vec<TermId> = c.values.iter().map(|&t| at(t)).collect();
+        let mut all = self.conditionals.iter();
+        all.any(|m| m.cond == at(c.cond) && m.values == values)
+    }
+
+    fn gathered(&self, g: &Gather, at: impl Fn(TermId) -> TermId) -> bool {
+        let mut g = g.clone();
+        g.raw = at(g.raw);
+        g.cond = g.cond.map(&at);
+        for t in g.fits.iter_mut().flat_map(|f| &mut f.value.terms) {
+            t.0 = at(t.0);
+        }
+        let mut all = self.gathers.iter();
+        all.any(|m| {
+            Gather {
+                site: m.site.clone(),
+                ..g.clone()
+            } == *m
+        })
+    }
+}
+
+/// What is said of a kernel that its own residues tell apart.
+fn open(sites: Vec<Site>, why: &str) -> Finding<UnknownKind> {
+    Finding {
+        kind: UnknownKind::NondeterministicValue,
+        message: format!(
+            "the kernel takes apart addresses of shared memory, which is aligned as it is declared and no more: it was \
+             run with that at a multiple of what it asks for, and elsewhere, where {why}; an alignment in the \
+             declaration (`.align 1024`) would settle it"
+        ),
+        count: 1,
+        sites,
+    }
+}
