@@ -58,7 +58,11 @@ impl Images {
         }
         match all.shape(p) {
             Shape::None => {}
-            Shape::Opaque | Shape::Choice(..) | Shape::Half(..) => {
+            Shape::Opaque
+            | Shape::Choice(..)
+            | Shape::Half(..)
+            | Shape::Ahead(..)
+            | Shape::Multiple(..) => {
                 out[..width as usize].fill(Bit::Lost)
             }
             Shape::Linear(_) => {

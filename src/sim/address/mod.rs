@@ -2,7 +2,7 @@
 //!
 //! `layout` gives the bases of a launch, `provenance` says how a number depends on them, `image`
 //! looks at its bits, `moved` moves them, `derive` has a rule for each operation, `compare` for
-//! tests, and `carry` follows what registers and memory hold. Where an access goes is decided in
+//! tests, `next_multiple` for an address that is rounded by one, and `carry` follows what registers and memory hold. Where an access goes is decided in
 //! `place`.
 
 pub(super) mod carry;
@@ -11,4 +11,5 @@ pub(super) mod derive;
 pub(super) mod image;
 pub(super) mod layout;
 mod moved;
+mod next_multiple;
 pub(super) mod provenance;

@@ -122,6 +122,10 @@ pub(crate) enum Shape {
     Choice(TermId, Prov, Prov),
     /// The low or (true) the high word of a value of 64 bits that carries this.
     Half(Prov, bool),
+    /// How far the next multiple above it of two to a power lies from a linear value, whose lowest bits are a number's.
+    Ahead(Prov, u64, u8),
+    /// A predicate: is a linear value, whose lowest bits are a number's, a multiple of two to a power, or (false) none?
+    Multiple(Prov, u64, u8, bool),
 }
 
 /// Where accesses through a provenance go.
@@ -314,7 +318,7 @@ impl Provenances {
     /// True if some bits of the value depend on the layout in a way that no rule follows.
     pub(crate) fn is_vague(&self, p: Prov) -> bool {
         match self.shape(p) {
-            Shape::Opaque => true,
+            Shape::Opaque | Shape::Ahead(..) | Shape::Multiple(..) => true,
             Shape::Pieces(all) => all.iter().any(|q| q.of.is_lost()),
             Shape::None | Shape::Linear(_) | Shape::Choice(..) | Shape::Half(..) => false,
         }
@@ -326,6 +330,7 @@ impl Provenances {
             Shape::Pieces(all) => all.iter().any(|q| q.of == Prov::NONZERO),
             Shape::None | Shape::Opaque | Shape::Linear(_) => p == Prov::NONZERO,
             Shape::Choice(..) | Shape::Half(..) => false,
+            Shape::Ahead(..) | Shape::Multiple(..) => false,
         }
     }
 
@@ -335,6 +340,7 @@ impl Provenances {
             Shape::Opaque => return Prov::NONZERO,
             Shape::Pieces(all) => all.clone(),
             Shape::None | Shape::Linear(_) | Shape::Choice(..) | Shape::Half(..) => return p,
+            Shape::Ahead(..) | Shape::Multiple(..) => return p,
         };
         let lost = pieces.iter_mut().filter(|q| q.of.is_lost());
         lost.for_each(|q| q.of = Prov::NONZERO);
@@ -355,6 +361,12 @@ impl Provenances {
         out.iter_mut().for_each(|t| t.1 &= low(width));
         out.sort_unstable();
         Some(self.linear(&out))
+    }
+
+    /// True if two linear values differ by the same amount under every layout, up to multiples of a power of two.
+    pub(crate) fn move_alike(&mut self, a: Prov, b: Prov, bits: u8) -> bool {
+        let apart = self.sum(a, b, u64::MAX, 64);
+        apart.is_some_and(|p| self.aligned(p) >= bits)
     }
 
     /// The power of two that divides how far a linear value moves with the layout.
@@ -529,6 +541,8 @@ impl Provenances {
         let b = *self.base(of);
         // For a residue r of the base the sum is rounded down by (r + plus) mod 2^to.
         let step = 1u64 << b.align;
+        // What a multiple of the power of two adds is no part of the base, and what lies below the alignment rounds nothing.
+        let plus = (plus as u64 & low(to) & !low(b.align)) as i64;
         let cut = |r: u64| (r + plus as u64) & low(to);
         let deltas = (0..1u64 << to)
             .step_by(step as usize)
