@@ -100,8 +100,16 @@ impl Machine<'_> {
                 (given.collect(), false)
             }
             Op::Selp { dst, a, b, p, .. } => {
-                let prov = match self.selected_multiple((w, lane), [*a, *b], *p) {
-                    Some(next) => next?,
+                let c = match self.truth(w, *p, lane) {
+                    Val::Pred(c) => c,
+                    _ => {
+                        return Some((vec![(*dst, self.of_selected(w, lane, [*a, *b], *p))], false));
+                    }
+                };
+                let sides = [*a, *b].map(|s| self.arg(w, s, lane));
+                let prov = match self.settled(c, sides) {
+                    Some(Some((p, number))) => self.prov.intern(Shape::Settled(p, number)),
+                    Some(None) => return None,
                     None => self.of_selected(w, lane, [*a, *b], *p),
                 };
                 (vec![(*dst, prov)], false)

@@ -62,9 +62,8 @@ impl Images {
             | Shape::Choice(..)
             | Shape::Half(..)
             | Shape::Ahead(..)
-            | Shape::Multiple(..) => {
-                out[..width as usize].fill(Bit::Lost)
-            }
+            | Shape::Multiple(..)
+            | Shape::Settled(..) => out[..width as usize].fill(Bit::Lost),
             Shape::Linear(_) => {
                 let w = self.whole(p, number & low(width));
                 let n = all.significant(p, number & low(width), width);

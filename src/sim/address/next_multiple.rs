@@ -1,15 +1,17 @@
 //! An address that is rounded up by a test: `r = a & 1023; r == 0 ? a : a + (1024 - r)`.
 //!
 //! The problem: whether the rest is zero depends on where the object lies, and so does either arm, but the choice of
-//! one does not: it is the next multiple. So the test gives a predicate that says of which address it asks, the distance to the
-//! multiple above says of which address it is one, and the selection is followed if it is that of the two.
+//! one does not: it is the next multiple. So the test gives a condition that says of which address it asks, the distance to the
+//! multiple above says of which address it is one, and a selection or the join of a branch is that multiple if it
+//! chooses one of the two.
 //!
-//! Sound: a predicate that depends on the layout is only made where selections are all that read its register; each other
-//! reader would take it for known. The selection is replaced only where its arms are the address and the multiple
-//! above it, whatever the layout.
+//! Sound: layouts decide the condition, so it is made only where all that reads its predicate chooses what registers hold, and a
+//! choice that is not that of the two ends the run. The choice is replaced only where its arms are the address and the
+//! multiple above it, whatever the layout.
 
 use crate::kernel::operands::uses;
-use crate::kernel::{Cmp, Guard, IntTy, Op, RegId, Src};
+use crate::kernel::{Cmp, IntTy, Op, Pc, RegId};
+use crate::term::{ICmp, TermId};
 
 use super::super::machine::Machine;
 use super::super::value::Val;
@@ -91,36 +93,78 @@ impl Machine<'_> {
             (true, _) => self.rest(b, ty.width)?,
             _ => return None,
         };
-        let mut insts = self.kernel.insts.iter();
-        let asked = insts.all(|i| {
-            let mut reads = false;
-            uses(i, |u| reads |= u == dst);
-            !reads || i.guard.is_none_or(|g| g.reg != dst) && matches!(i.op, Op::Selp { .. })
-        });
+        let asked = (0..self.kernel.insts.len()).all(|i| self.only_chooses(Pc(i as u32), dst));
         let whole = r.number & low(r.bits);
         let shape = Shape::Multiple(r.of, whole, r.bits, equal);
         asked.then(|| self.prov.intern(shape))
     }
 
-    /// A selection by a predicate that depends on the layout: the multiple at or above an address. `None` if the
-    /// predicate depends on none, and opaque where the arms are others.
-    pub(super) fn selected_multiple(
-        &mut self,
-        (w, lane): (usize, usize),
-        [x, y]: [Src; 2],
-        p: Guard,
-    ) -> Option<Option<Prov>> {
-        let Shape::Multiple(of, number, bits, equal) =
-            *self.prov.shape(self.warps[w].prov(p.reg, lane))
-        else {
-            return None;
-        };
-        let [x, y] = [x, y].map(|s| self.arg(w, s, lane));
-        let (at, above) = if equal != p.negated { (x, y) } else { (y, x) };
-        Some(self.is_next(at, above, (of, number, bits)))
+    /// True if an instruction does not read a predicate, or does nothing by it but choose what registers hold.
+    fn only_chooses(&mut self, pc: Pc, predicate: RegId) -> bool {
+        let kernel = self.kernel;
+        let inst = &kernel.insts[pc.0 as usize];
+        let mut reads = false;
+        uses(inst, |u| reads |= u == predicate);
+        let guards = inst.guard.is_some_and(|g| g.reg == predicate);
+        match inst.op {
+            _ if !reads => true,
+            Op::Selp { .. } => !guards,
+            Op::Bra { .. } => self.is_choice(pc),
+            _ => false,
+        }
     }
 
-    fn is_next(&mut self, at: Arg, above: Arg, (of, number, bits): (Prov, u64, u8)) -> Option<Prov> {
+    /// The condition that a linear value is a multiple, or is none; one for each question.
+    pub(super) fn is_multiple(&mut self, of: (Prov, u64, u8), equal: bool) -> TermId {
+        let mut all = self.prov.multiples.iter();
+        let c = match all.find(|m| *m.1 == of) {
+            Some(m) => *m.0,
+            None => {
+                let (bit, zero) = (self.fresh_bits(1), self.values.store.bits(1, 0));
+                let c = self.values.store.icmp(ICmp::Eq, bit, zero);
+                self.prov.multiples.insert(c, of);
+                c
+            }
+        };
+        if equal { c } else { self.values.store.not(c) }
+    }
+
+    /// One of two values by a condition that layouts decide: the number of the multiple at or above an address, and what it
+    /// carries; `Some(None)` where no rule says that the choice is one for all layouts. `None` for any other condition.
+    pub(crate) fn settled(&mut self, c: TermId, [x, y]: [Arg; 2]) -> Option<Option<(Prov, u64)>> {
+        if self.prov.multiples.is_empty() {
+            return None;
+        }
+        let not = self.values.store.not(c);
+        let (of, at, above) = match (self.prov.multiples.get(&c), self.prov.multiples.get(&not)) {
+            (Some(of), _) => (*of, x, y),
+            (_, Some(of)) => (*of, y, x),
+            // A choice by more than the condition is none that a rule follows.
+            _ => return self.asks_layout(c).then_some(None),
+        };
+        Some(self.next_of(at, above, of))
+    }
+
+    /// True if layouts decide a condition, together with others.
+    fn asks_layout(&mut self, c: TermId) -> bool {
+        if let Some(known) = self.prov.asked.get(&c) {
+            return *known;
+        }
+        let store = &self.values.store;
+        let found = store
+            .reachable(&[c])
+            .into_iter()
+            .any(|t| self.prov.multiples.contains_key(&t));
+        self.prov.asked.insert(c, found);
+        found
+    }
+
+    fn next_of(
+        &mut self,
+        at: Arg,
+        above: Arg,
+        (of, number, bits): (Prov, u64, u8),
+    ) -> Option<(Prov, u64)> {
         if !self.moves_along(at, of, number, bits) {
             return None;
         }
@@ -130,6 +174,8 @@ impl Machine<'_> {
         if above.p != step || above.v != Val::Conc(next) {
             return None;
         }
-        self.prov.rounded(at.p, n.wrapping_add(low(bits)), bits)
+        let number = n.wrapping_add(low(bits)) & !low(bits);
+        let p = self.prov.rounded(at.p, n.wrapping_add(low(bits)), bits)?;
+        Some((p, number))
     }
 }

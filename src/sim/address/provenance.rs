@@ -124,8 +124,11 @@ pub(crate) enum Shape {
     Half(Prov, bool),
     /// How far the next multiple above it of two to a power lies from a linear value, whose lowest bits are a number's.
     Ahead(Prov, u64, u8),
-    /// A predicate: is a linear value, whose lowest bits are a number's, a multiple of two to a power, or (false) none?
+    /// Of the plan of an operation alone: its result is a condition, that a linear value, whose lowest bits are a number's,
+    /// is a multiple of two to a power, or (false) is none.
     Multiple(Prov, u64, u8, bool),
+    /// The same: its result is this number, which carries this.
+    Settled(Prov, u64),
 }
 
 /// Where accesses through a provenance go.
@@ -175,6 +178,10 @@ pub(crate) struct Provenances {
     of_region: FxHashMap<RegionId, BaseId>,
     landings: FxHashMap<(Prov, Space), Result<Landing, Astray>>,
     roundings: FxHashMap<(BaseId, u64, u8), BaseId>,
+    /// Conditions that layouts decide: that a linear value is a multiple of two to a power.
+    pub multiples: FxHashMap<TermId, (Prov, u64, u8)>,
+    /// Whether a condition holds one of these.
+    pub asked: FxHashMap<TermId, bool>,
     /// What is accessed through dynamic shared memory and its roundings, by base.
     pub touched: FxHashMap<BaseId, Touched>,
     /// Variables that accesses of so many bytes take for aligned to them.
@@ -222,6 +229,8 @@ impl Provenances {
             of_region: FxHashMap::default(),
             landings: FxHashMap::default(),
             roundings: FxHashMap::default(),
+            multiples: FxHashMap::default(),
+            asked: FxHashMap::default(),
             touched: FxHashMap::default(),
             taken: FxHashMap::default(),
             dynamic: None,
@@ -318,7 +327,7 @@ impl Provenances {
     /// True if some bits of the value depend on the layout in a way that no rule follows.
     pub(crate) fn is_vague(&self, p: Prov) -> bool {
         match self.shape(p) {
-            Shape::Opaque | Shape::Ahead(..) | Shape::Multiple(..) => true,
+            Shape::Opaque | Shape::Ahead(..) | Shape::Multiple(..) | Shape::Settled(..) => true,
             Shape::Pieces(all) => all.iter().any(|q| q.of.is_lost()),
             Shape::None | Shape::Linear(_) | Shape::Choice(..) | Shape::Half(..) => false,
         }
@@ -330,7 +339,7 @@ impl Provenances {
             Shape::Pieces(all) => all.iter().any(|q| q.of == Prov::NONZERO),
             Shape::None | Shape::Opaque | Shape::Linear(_) => p == Prov::NONZERO,
             Shape::Choice(..) | Shape::Half(..) => false,
-            Shape::Ahead(..) | Shape::Multiple(..) => false,
+            Shape::Ahead(..) | Shape::Multiple(..) | Shape::Settled(..) => false,
         }
     }
 
@@ -340,7 +349,7 @@ impl Provenances {
             Shape::Opaque => return Prov::NONZERO,
             Shape::Pieces(all) => all.clone(),
             Shape::None | Shape::Linear(_) | Shape::Choice(..) | Shape::Half(..) => return p,
-            Shape::Ahead(..) | Shape::Multiple(..) => return p,
+            Shape::Ahead(..) | Shape::Multiple(..) | Shape::Settled(..) => return p,
         };
         let lost = pieces.iter_mut().filter(|q| q.of.is_lost());
         lost.for_each(|q| q.of = Prov::NONZERO);
@@ -404,6 +413,26 @@ impl Provenances {
         b.space == Space::Shared && off <= b.size.unwrap_or(1 << OWN_BITS)
     }
 
+    /// The one base of a linear value other than windows, which do not change the bits below theirs.
+    fn beside_windows(&self, p: Prov) -> Option<BaseId> {
+        let terms = self.terms(p)?.iter();
+        let mut objects = terms.filter(|t| self.base(t.0).space != Space::Generic);
+        match (objects.next(), objects.next()) {
+            (Some(&(base, 1)), None) => Some(base),
+            _ => None,
+        }
+    }
+
+    /// True for the address of a byte in the CTA's own shared memory, or of an object's end, in its own space or as a
+    /// generic one.
+    fn is_in_window(&self, p: Prov, number: u64) -> bool {
+        let Some((base, off)) = self.pointed(p, number) else {
+            return false;
+        };
+        let b = self.base(base);
+        b.space == Space::Shared && off as u64 <= b.size.unwrap_or(1 << OWN_BITS)
+    }
+
     /// A distance from a base, without the rank of a CTA.
     fn beside_rank(&self, base: BaseId, off: u64) -> i64 {
         match self.ranks && self.base(base).space == Space::Shared {
@@ -424,15 +453,15 @@ impl Provenances {
     pub(crate) fn field(&self, p: Prov) -> Result<BaseId, Astray> {
         match self.shape(p) {
             Shape::None => Err(Astray::Nowhere),
-            Shape::Pieces(all) => match (&all[..], self.terms(all[0].of)) {
-                ([q], Some([(base, 1)]))
+            Shape::Pieces(all) => match (&all[..], self.beside_windows(all[0].of)) {
+                ([q], Some(base))
                     // What lies below is known where the object is aligned so far.
                     if q.low == q.at + 4
                         && (q.at == 0 || q.low <= self.aligned(q.of))
                         && q.low + q.len == OWN_BITS
-                        && self.is_own(q.of, q.whole) =>
+                        && self.is_in_window(q.of, q.whole) =>
                 {
-                    Ok(*base)
+                    Ok(base)
                 }
                 _ => Err(Astray::Mixed),
             },
