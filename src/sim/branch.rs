@@ -563,7 +563,7 @@ pub(super) fn is_harmless(pc: Pc, op: &Op) -> bool {
             let divides = super::int::may_be_undefined(*op, *ty);
             !divides || matches!(src[1], Src::Imm(n) if n != 0)
         }
-        Op::Mov { .. } | Op::Special { .. } | Op::Nop => true,
+        Op::Mov { .. } | Op::Cvta { .. } | Op::Special { .. } | Op::Nop => true,
         op => super::uniform::is_lane_wise(op),
     }
 }

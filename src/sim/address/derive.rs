@@ -103,7 +103,10 @@ impl Machine<'_> {
                 let c = match self.truth(w, *p, lane) {
                     Val::Pred(c) => c,
                     _ => {
-                        return Some((vec![(*dst, self.of_selected(w, lane, [*a, *b], *p))], false));
+                        return Some((
+                            vec![(*dst, self.of_selected(w, lane, [*a, *b], *p))],
+                            false,
+                        ));
                     }
                 };
                 let sides = [*a, *b].map(|s| self.arg(w, s, lane));

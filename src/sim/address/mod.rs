@@ -2,8 +2,8 @@
 //!
 //! `layout` gives the bases of a launch, `provenance` says how a number depends on them, `image`
 //! looks at its bits, `moved` moves them, `derive` has a rule for each operation, `compare` for
-//! tests, `next_multiple` for an address that is rounded by one, and `carry` follows what registers and memory hold. Where an access goes is decided in
-//! `place`.
+//! tests, `rounded` has bases that are rounded, `next_multiple` an address that a test rounds, and
+//! `carry` follows what registers and memory hold. Where an access goes is decided in `place`.
 
 pub(super) mod carry;
 pub(super) mod compare;
@@ -13,3 +13,4 @@ pub(super) mod layout;
 mod moved;
 mod next_multiple;
 pub(super) mod provenance;
+mod rounded;

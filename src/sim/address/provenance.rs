@@ -62,7 +62,7 @@ pub(crate) const PARAM_WINDOW: BaseId = BaseId(2);
 
 /// Windows begin at multiples of this power of two, so that what is aligned in its space is
 /// aligned as a generic address.
-const WINDOW_ALIGN: u8 = 24;
+pub(crate) const WINDOW_ALIGN: u8 = 24;
 
 /// The bits of an address in the CTA's own shared memory: with its object it lies below 2^18.
 pub(crate) const OWN_BITS: u8 = 18;
@@ -177,7 +177,8 @@ pub(crate) struct Provenances {
     of_var: FxHashMap<(Space, u32), BaseId>,
     of_region: FxHashMap<RegionId, BaseId>,
     landings: FxHashMap<(Prov, Space), Result<Landing, Astray>>,
-    roundings: FxHashMap<(BaseId, u64, u8), BaseId>,
+    /// Bases that are another one and an offset, rounded down to a multiple of two to a power.
+    pub roundings: FxHashMap<(BaseId, u64, u8), BaseId>,
     /// Conditions that layouts decide: that a linear value is a multiple of two to a power.
     pub multiples: FxHashMap<TermId, (Prov, u64, u8)>,
     /// Whether a condition holds one of these.
@@ -372,12 +373,6 @@ impl Provenances {
         Some(self.linear(&out))
     }
 
-    /// True if two linear values differ by the same amount under every layout, up to multiples of a power of two.
-    pub(crate) fn move_alike(&mut self, a: Prov, b: Prov, bits: u8) -> bool {
-        let apart = self.sum(a, b, u64::MAX, 64);
-        apart.is_some_and(|p| self.aligned(p) >= bits)
-    }
-
     /// The power of two that divides how far a linear value moves with the layout.
     pub(crate) fn aligned(&self, p: Prov) -> u8 {
         let terms = self.terms(p).unwrap_or(&[]);
@@ -413,26 +408,6 @@ impl Provenances {
         b.space == Space::Shared && off <= b.size.unwrap_or(1 << OWN_BITS)
     }
 
-    /// The one base of a linear value other than windows, which do not change the bits below theirs.
-    fn beside_windows(&self, p: Prov) -> Option<BaseId> {
-        let terms = self.terms(p)?.iter();
-        let mut objects = terms.filter(|t| self.base(t.0).space != Space::Generic);
-        match (objects.next(), objects.next()) {
-            (Some(&(base, 1)), None) => Some(base),
-            _ => None,
-        }
-    }
-
-    /// True for the address of a byte in the CTA's own shared memory, or of an object's end, in its own space or as a
-    /// generic one.
-    fn is_in_window(&self, p: Prov, number: u64) -> bool {
-        let Some((base, off)) = self.pointed(p, number) else {
-            return false;
-        };
-        let b = self.base(base);
-        b.space == Space::Shared && off as u64 <= b.size.unwrap_or(1 << OWN_BITS)
-    }
-
     /// A distance from a base, without the rank of a CTA.
     fn beside_rank(&self, base: BaseId, off: u64) -> i64 {
         match self.ranks && self.base(base).space == Space::Shared {
@@ -453,15 +428,15 @@ impl Provenances {
     pub(crate) fn field(&self, p: Prov) -> Result<BaseId, Astray> {
         match self.shape(p) {
             Shape::None => Err(Astray::Nowhere),
-            Shape::Pieces(all) => match (&all[..], self.beside_windows(all[0].of)) {
-                ([q], Some(base))
+            Shape::Pieces(all) => match (&all[..], self.terms(all[0].of)) {
+                ([q], Some([(base, 1)]))
                     // What lies below is known where the object is aligned so far.
                     if q.low == q.at + 4
                         && (q.at == 0 || q.low <= self.aligned(q.of))
                         && q.low + q.len == OWN_BITS
-                        && self.is_in_window(q.of, q.whole) =>
+                        && self.is_own(q.of, q.whole) =>
                 {
-                    Ok(base)
+                    Ok(*base)
                 }
                 _ => Err(Astray::Mixed),
             },
@@ -545,60 +520,6 @@ impl Provenances {
         (start, start + size)
     }
 
-    /// Bytes at either end of an object that are out of reach for some rounding of its base.
-    pub(crate) fn spare(&self, id: BaseId) -> (i64, i64) {
-        let b = self.base(id);
-        let Some((of, least, most)) = b.rounded else {
-            return (0, 0);
-        };
-        let now = b.number.wrapping_sub(self.base(of).number) as i64;
-        ((now - least).max(0), (most - now).max(0))
-    }
-
-    /// The base that is a linear value, rounded down to a multiple of a power of two. Only that of
-    /// dynamic shared memory, of which all accesses are followed, is rounded.
-    pub(crate) fn rounded(&mut self, p: Prov, number: u64, to: u8) -> Option<Prov> {
-        let (of, plus) = self.pointed(p, number)?;
-        let terms = self.terms(p)?.to_vec();
-        let windows = terms.iter().filter(|t| t.0 != of);
-        let fits = windows
-            .clone()
-            .all(|t| t.1 == 1 && self.base(t.0).align >= to);
-        if Some(of) != self.dynamic || !fits || !(0..1 << OWN_BITS).contains(&plus) || to > 16 {
-            return None;
-        }
-        let b = *self.base(of);
-        // For a residue r of the base the sum is rounded down by (r + plus) mod 2^to.
-        let step = 1u64 << b.align;
-        // What a multiple of the power of two adds is no part of the base, and what lies below the alignment rounds nothing.
-        let plus = (plus as u64 & low(to) & !low(b.align)) as i64;
-        let cut = |r: u64| (r + plus as u64) & low(to);
-        let deltas = (0..1u64 << to)
-            .step_by(step as usize)
-            .map(|r| plus - cut(r) as i64);
-        let (least, most) = (deltas.clone().min()?, deltas.max()?);
-        let key = (of, plus as u64, to);
-        let id = match self.roundings.get(&key) {
-            Some(&id) => id,
-            None => {
-                let id = BaseId(self.bases.len() as u32);
-                self.bases.push(Base {
-                    number: b.number.wrapping_add_signed(plus) & !low(to),
-                    align: to,
-                    plain: 1 << to,
-                    rounded: Some((of, least, most)),
-                    ..b
-                });
-                self.roundings.insert(key, id);
-                id
-            }
-        };
-        let mut new: Vec<(BaseId, u64)> = windows.copied().collect();
-        new.push((id, 1));
-        new.sort_unstable();
-        Some(self.linear(&new))
-    }
-
     #[cold]
     fn take_for_aligned(&mut self, base: BaseId, size: u32) {
         let b = &mut self.bases[base.0 as usize];
@@ -626,25 +547,5 @@ impl Provenances {
         let t = self.touched.entry(base).or_insert(Touched { from, to });
         t.from = t.from.min(from);
         t.to = t.to.max(to);
-    }
-
-    /// Can bytes that are accessed through different roundings of dynamic shared memory be the same
-    /// for some layout and differ for another?
-    pub(crate) fn roundings_meet(&self) -> bool {
-        let mut all: Vec<(BaseId, i64, i64)> = Vec::new();
-        for (&id, t) in &self.touched {
-            let b = self.base(id);
-            let (least, most) = match b.rounded {
-                Some((of, least, most)) => {
-                    let now = b.number.wrapping_sub(self.base(of).number) as i64;
-                    (least - now, most - now)
-                }
-                None => (0, 0),
-            };
-            all.push((id, t.from + least, t.to + most));
-        }
-        let meet = |x: &(BaseId, i64, i64), y: &(BaseId, i64, i64)| x.1 < y.2 && y.1 < x.2;
-        let others = |i: usize| &all[i + 1..];
-        (0..all.len()).any(|i| others(i).iter().any(|o| meet(&all[i], o)))
     }
 }
