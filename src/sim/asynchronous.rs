@@ -76,6 +76,11 @@ impl Machine<'_> {
                     _ => self.order_accesses(w, pc, &targets, (8, 1), kind, false)?,
                 };
                 for (_, c) in &conflicts {
+                    if let AsyncOp::Init { count, .. } = op
+                        && self.made_alike((w, pc), *count, c)
+                    {
+                        continue;
+                    }
                     self.add_race(c.otherwise, c);
                 }
                 if let AsyncOp::Wait { .. } = op {

@@ -20,6 +20,7 @@ use crate::kernel::{Op, Pc, Src};
 use crate::term::TermId;
 
 use super::address::carry::Carried;
+use super::address::derive::Arg;
 use super::machine::{Machine, Stop};
 use super::step::{Flow, Under, is_selectable};
 use super::value::{ABSENT_LANE, Val};
@@ -123,6 +124,12 @@ impl Machine<'_> {
             .clone();
         let new = || Region::new(kernel, &blocks, pc).map(Rc::new);
         regions.known.entry(pc.0).or_insert_with(new).clone()
+    }
+
+    /// True if all that a branch does is to choose what registers hold.
+    pub(super) fn is_choice(&mut self, pc: Pc) -> bool {
+        let region = self.region(pc);
+        region.is_some_and(|r| self.is_harmless(&r))
     }
 
     /// True if whoever comes to a region can go any way through it: nothing but registers changes there, nothing is
@@ -490,9 +497,19 @@ impl Machine<'_> {
             for lane in lanes(b.mask) {
                 let (v, p) = (value(theirs, lane), theirs.carried.get(lane));
                 let (v, p) = if both >> lane & 1 == 1 {
-                    let old = value(ours, lane);
-                    let merged = self.prov.choice(of_a[lane], ours.carried.get(lane), p);
-                    (self.values.select(of_a[lane], old, v, width), merged)
+                    let (old, carried) = (value(ours, lane), ours.carried.get(lane));
+                    let sides = [Arg { v: old, p: carried }, Arg { v, p }];
+                    match self.settled(of_a[lane], sides) {
+                        Some(Some((p, number))) => (Val::Conc(number), p),
+                        Some(None) => {
+                            self.refuse_base(walk.w, 1 << lane, walk.branch);
+                            return Err(End::Stop(Stop::Finding));
+                        }
+                        None => {
+                            let merged = self.prov.choice(of_a[lane], carried, p);
+                            (self.values.select(of_a[lane], old, v, width), merged)
+                        }
+                    }
                 } else {
                     (v, p)
                 };
@@ -546,7 +563,7 @@ pub(super) fn is_harmless(pc: Pc, op: &Op) -> bool {
             let divides = super::int::may_be_undefined(*op, *ty);
             !divides || matches!(src[1], Src::Imm(n) if n != 0)
         }
-        Op::Mov { .. } | Op::Special { .. } | Op::Nop => true,
+        Op::Mov { .. } | Op::Cvta { .. } | Op::Special { .. } | Op::Nop => true,
         op => super::uniform::is_lane_wise(op),
     }
 }

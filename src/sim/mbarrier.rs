@@ -27,7 +27,7 @@ use crate::term::TermId;
 
 use super::clock::{Actor, Carried, EventId, Snapshot, Tick};
 use super::machine::{Machine, SHARED, Stop};
-use super::race::Kind;
+use super::race::{Conflict, Kind, SameWrite};
 use super::value::Val;
 use super::warp::{LANES, lanes};
 use super::{DefectKind, Tid, UnknownKind, WarningKind};
@@ -169,6 +169,31 @@ impl Machine<'_> {
                 self.object_outlived(w, lane, pc, at, why);
             }
         }
+    }
+
+    /// Lanes of one `mbarrier.init` make the same object with the same count, as shipped kernels do: equal writes. True
+    /// if two of them do.
+    pub(super) fn made_alike(
+        &mut self,
+        (w, pc): (usize, Pc),
+        count: crate::kernel::Src,
+        c: &SameWrite,
+    ) -> bool {
+        if !c.within || c.otherwise != Conflict::Race || c.earlier.pc != c.later.pc {
+            return false;
+        }
+        let lane = |t: Tid| t.0 as usize % LANES;
+        let lanes = [lane(c.earlier.thread), lane(c.later.thread)];
+        let [x, y] = lanes.map(|l| self.src(w, count, l).known());
+        if x.is_none() || x != y {
+            return false;
+        }
+        let place = self.place(SHARED, c.offset, 8);
+        let sites = lanes.map(|l| self.site(pc, w, 1 << l, format!("makes the mbarrier {place}")));
+        self.warn(WarningKind::SameValueWrite, sites.into(), || {
+            format!("mbarrier {place} is made by threads that nothing orders, with the same count")
+        });
+        true
     }
 
     /// An object that nobody used is made anew, or written over, as shipped kernels do.

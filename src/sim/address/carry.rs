@@ -20,6 +20,7 @@ use crate::term::TermId;
 use super::super::UnknownKind;
 use super::super::machine::{LOCAL, Machine, RegionId};
 use super::super::memory::RegionKind;
+use super::super::value::Val;
 use super::super::warp::{LANES, lanes};
 use super::derive::Arg;
 use super::provenance::{BaseId, Prov, Shape};
@@ -143,6 +144,17 @@ impl Machine<'_> {
     /// Gives the destinations of an operation what was planned.
     pub(crate) fn carry_out(&mut self, w: usize, plan: Plan) {
         for (r, mask, p) in plan.0 {
+            let (v, p) = match *self.prov.shape(p) {
+                Shape::Multiple(of, number, bits, equal) => {
+                    let c = self.is_multiple((of, number, bits), equal);
+                    (Some(Val::Pred(c)), Prov::NONE)
+                }
+                Shape::Settled(p, number) => (Some(Val::Conc(number)), p),
+                _ => (None, p),
+            };
+            if let Some(v) = v {
+                lanes(mask).for_each(|lane| self.set(w, r, lane, v));
+            }
             self.set_prov(w, r, mask, p);
         }
     }

@@ -100,7 +100,21 @@ impl Machine<'_> {
                 (given.collect(), false)
             }
             Op::Selp { dst, a, b, p, .. } => {
-                let prov = self.of_selected(w, lane, [*a, *b], *p);
+                let c = match self.truth(w, *p, lane) {
+                    Val::Pred(c) => c,
+                    _ => {
+                        return Some((
+                            vec![(*dst, self.of_selected(w, lane, [*a, *b], *p))],
+                            false,
+                        ));
+                    }
+                };
+                let sides = [*a, *b].map(|s| self.arg(w, s, lane));
+                let prov = match self.settled(c, sides) {
+                    Some(Some((p, number))) => self.prov.intern(Shape::Settled(p, number)),
+                    Some(None) => return None,
+                    None => self.of_selected(w, lane, [*a, *b], *p),
+                };
                 (vec![(*dst, prov)], false)
             }
             Op::Slct {
@@ -116,6 +130,24 @@ impl Machine<'_> {
                     _ => return None,
                 };
                 (vec![(*dst, prov)], false)
+            }
+            Op::Setp {
+                cmp,
+                ty: NumTy::Int(ty),
+                lanes: 1,
+                combine: None,
+                p: Some(p),
+                q: None,
+                a,
+                b,
+                ..
+            } => {
+                let [a, b] = [*a, *b].map(|s: Src| self.arg(w, s, lane));
+                if self.decides(*cmp, *ty, a, b, MAX_SIDES) {
+                    return Some((Vec::new(), false));
+                }
+                let asked = self.asks_for_multiple((*cmp, *ty), (a, b), *p)?;
+                (vec![(*p, asked)], false)
             }
             Op::Setp {
                 cmp,
@@ -202,7 +234,12 @@ impl Machine<'_> {
         };
         let found = scaled
             .or_else(|| self.advanced(op, ty.width, a, b))
-            .or_else(|| self.rounded_by_rest(op, ty.width, a, b));
+            .or_else(|| self.rounded_by_rest(op, ty.width, a, b))
+            .or_else(|| match op {
+                IntOp::Sub => self.distance_up(ty.width, a, b),
+                IntOp::Add => self.next_multiple(a, b),
+                _ => None,
+            });
         (found.unwrap_or_else(|| self.by_bits(op, ty, args)), false)
     }
 

@@ -8,7 +8,7 @@
 //! CTA's own shared memory has zeros from bit 18 on, but for its rank; nothing else is taken for known.
 
 use super::super::cluster::SLOT_BITS;
-use super::provenance::{BaseId, OWN_BITS, Piece, Prov, Provenances, Shape, low};
+use super::provenance::{BaseId, OWN_BITS, Piece, Prov, Provenances, Shape, WINDOW_ALIGN, low};
 
 /// One bit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +58,12 @@ impl Images {
         }
         match all.shape(p) {
             Shape::None => {}
-            Shape::Opaque | Shape::Choice(..) | Shape::Half(..) => {
-                out[..width as usize].fill(Bit::Lost)
-            }
+            Shape::Opaque
+            | Shape::Choice(..)
+            | Shape::Half(..)
+            | Shape::Ahead(..)
+            | Shape::Multiple(..)
+            | Shape::Settled(..) => out[..width as usize].fill(Bit::Lost),
             Shape::Linear(_) => {
                 let w = self.whole(p, number & low(width));
                 let n = all.significant(p, number & low(width), width);
@@ -219,6 +222,11 @@ impl Images {
         }
         if let Some(p) = as_linear(all, &pieces, image, width) {
             return p;
+        }
+        for p in pieces.iter_mut().filter(|p| p.low + p.len <= WINDOW_ALIGN) {
+            if let Some(own) = all.without_window(p.of, p.whole) {
+                (p.of, p.whole) = own;
+            }
         }
         // Bits below the alignment are those of the number.
         let mut kept = Vec::with_capacity(pieces.len());

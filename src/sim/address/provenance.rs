@@ -62,7 +62,7 @@ pub(crate) const PARAM_WINDOW: BaseId = BaseId(2);
 
 /// Windows begin at multiples of this power of two, so that what is aligned in its space is
 /// aligned as a generic address.
-const WINDOW_ALIGN: u8 = 24;
+pub(crate) const WINDOW_ALIGN: u8 = 24;
 
 /// The bits of an address in the CTA's own shared memory: with its object it lies below 2^18.
 pub(crate) const OWN_BITS: u8 = 18;
@@ -122,6 +122,13 @@ pub(crate) enum Shape {
     Choice(TermId, Prov, Prov),
     /// The low or (true) the high word of a value of 64 bits that carries this.
     Half(Prov, bool),
+    /// How far the next multiple above it of two to a power lies from a linear value, whose lowest bits are a number's.
+    Ahead(Prov, u64, u8),
+    /// Of the plan of an operation alone: its result is a condition, that a linear value, whose lowest bits are a number's,
+    /// is a multiple of two to a power, or (false) is none.
+    Multiple(Prov, u64, u8, bool),
+    /// The same: its result is this number, which carries this.
+    Settled(Prov, u64),
 }
 
 /// Where accesses through a provenance go.
@@ -170,7 +177,12 @@ pub(crate) struct Provenances {
     of_var: FxHashMap<(Space, u32), BaseId>,
     of_region: FxHashMap<RegionId, BaseId>,
     landings: FxHashMap<(Prov, Space), Result<Landing, Astray>>,
-    roundings: FxHashMap<(BaseId, u64, u8), BaseId>,
+    /// Bases that are another one and an offset, rounded down to a multiple of two to a power.
+    pub roundings: FxHashMap<(BaseId, u64, u8), BaseId>,
+    /// Conditions that layouts decide: that a linear value is a multiple of two to a power.
+    pub multiples: FxHashMap<TermId, (Prov, u64, u8)>,
+    /// Whether a condition holds one of these.
+    pub by_layout: FxHashMap<TermId, bool>,
     /// What is accessed through dynamic shared memory and its roundings, by base.
     pub touched: FxHashMap<BaseId, Touched>,
     /// Variables that accesses of so many bytes take for aligned to them.
@@ -224,6 +236,8 @@ impl Provenances {
             of_region: FxHashMap::default(),
             landings: FxHashMap::default(),
             roundings: FxHashMap::default(),
+            multiples: FxHashMap::default(),
+            by_layout: FxHashMap::default(),
             touched: FxHashMap::default(),
             taken: FxHashMap::default(),
             asked: BTreeMap::new(),
@@ -323,7 +337,7 @@ impl Provenances {
     /// True if some bits of the value depend on the layout in a way that no rule follows.
     pub(crate) fn is_vague(&self, p: Prov) -> bool {
         match self.shape(p) {
-            Shape::Opaque => true,
+            Shape::Opaque | Shape::Ahead(..) | Shape::Multiple(..) | Shape::Settled(..) => true,
             Shape::Pieces(all) => all.iter().any(|q| q.of.is_lost()),
             Shape::None | Shape::Linear(_) | Shape::Choice(..) | Shape::Half(..) => false,
         }
@@ -335,6 +349,7 @@ impl Provenances {
             Shape::Pieces(all) => all.iter().any(|q| q.of == Prov::NONZERO),
             Shape::None | Shape::Opaque | Shape::Linear(_) => p == Prov::NONZERO,
             Shape::Choice(..) | Shape::Half(..) => false,
+            Shape::Ahead(..) | Shape::Multiple(..) | Shape::Settled(..) => false,
         }
     }
 
@@ -344,6 +359,7 @@ impl Provenances {
             Shape::Opaque => return Prov::NONZERO,
             Shape::Pieces(all) => all.clone(),
             Shape::None | Shape::Linear(_) | Shape::Choice(..) | Shape::Half(..) => return p,
+            Shape::Ahead(..) | Shape::Multiple(..) | Shape::Settled(..) => return p,
         };
         let lost = pieces.iter_mut().filter(|q| q.of.is_lost());
         lost.for_each(|q| q.of = Prov::NONZERO);
@@ -551,58 +567,6 @@ impl Provenances {
         (start, start + size)
     }
 
-    /// Bytes at either end of an object that are out of reach for some rounding of its base.
-    pub(crate) fn spare(&self, id: BaseId) -> (i64, i64) {
-        let b = self.base(id);
-        let Some((of, least, most)) = b.rounded else {
-            return (0, 0);
-        };
-        let now = b.number.wrapping_sub(self.base(of).number) as i64;
-        ((now - least).max(0), (most - now).max(0))
-    }
-
-    /// The base that is a linear value, rounded down to a multiple of a power of two. Only that of
-    /// dynamic shared memory, of which all accesses are followed, is rounded.
-    pub(crate) fn rounded(&mut self, p: Prov, number: u64, to: u8) -> Option<Prov> {
-        let (of, plus) = self.pointed(p, number)?;
-        let terms = self.terms(p)?.to_vec();
-        let windows = terms.iter().filter(|t| t.0 != of);
-        let fits = windows
-            .clone()
-            .all(|t| t.1 == 1 && self.base(t.0).align >= to);
-        if Some(of) != self.dynamic || !fits || !(0..1 << OWN_BITS).contains(&plus) || to > 16 {
-            return None;
-        }
-        let b = *self.base(of);
-        // For a residue r of the base the sum is rounded down by (r + plus) mod 2^to.
-        let step = 1u64 << b.align;
-        let cut = |r: u64| (r + plus as u64) & low(to);
-        let deltas = (b.number & (step - 1)..1u64 << to)
-            .step_by(step as usize)
-            .map(|r| plus - cut(r) as i64);
-        let (least, most) = (deltas.clone().min()?, deltas.max()?);
-        let key = (of, plus as u64, to);
-        let id = match self.roundings.get(&key) {
-            Some(&id) => id,
-            None => {
-                let id = BaseId(self.bases.len() as u32);
-                self.bases.push(Base {
-                    number: b.number.wrapping_add_signed(plus) & !low(to),
-                    align: to,
-                    plain: 1 << to,
-                    rounded: Some((of, least, most)),
-                    ..b
-                });
-                self.roundings.insert(key, id);
-                id
-            }
-        };
-        let mut new: Vec<(BaseId, u64)> = windows.copied().collect();
-        new.push((id, 1));
-        new.sort_unstable();
-        Some(self.linear(&new))
-    }
-
     #[cold]
     fn take_for_aligned(&mut self, base: BaseId, size: u32) {
         let b = &mut self.bases[base.0 as usize];
@@ -633,25 +597,5 @@ impl Provenances {
         let t = self.touched.entry(base).or_insert(Touched { from, to });
         t.from = t.from.min(from);
         t.to = t.to.max(to);
-    }
-
-    /// Can bytes that are accessed through different roundings of dynamic shared memory be the same
-    /// for some layout and differ for another?
-    pub(crate) fn roundings_meet(&self) -> bool {
-        let mut all: Vec<(BaseId, i64, i64)> = Vec::new();
-        for (&id, t) in &self.touched {
-            let b = self.base(id);
-            let (least, most) = match b.rounded {
-                Some((of, least, most)) => {
-                    let now = b.number.wrapping_sub(self.base(of).number) as i64;
-                    (least - now, most - now)
-                }
-                None => (0, 0),
-            };
-            all.push((id, t.from + least, t.to + most));
-        }
-        let meet = |x: &(BaseId, i64, i64), y: &(BaseId, i64, i64)| x.1 < y.2 && y.1 < x.2;
-        let others = |i: usize| &all[i + 1..];
-        (0..all.len()).any(|i| others(i).iter().any(|o| meet(&all[i], o)))
     }
 }
