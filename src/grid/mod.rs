@@ -120,7 +120,24 @@ impl Subject<'_> {
 
     /// One CTA, with its obligations discharged.
     fn settled(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
-        let mut outcome = self.run(rank, limits, noting);
+        self.settle(self.run(rank, limits, noting))
+    }
+
+    /// The same, by several runs where data decide which way it goes and the ways cannot be merged.
+    fn settled_ways(&self, rank: u64, limits: &Limits, noting: &Noting) -> Vec<Outcome> {
+        let first = self.run(rank, limits, noting);
+        let asks = |u: &Finding<UnknownKind>| u.kind == UnknownKind::DataDependentBranch;
+        let ways = first.unknowns.iter().any(asks).then(|| {
+            let r = self.resolved;
+            let launch = r.launch.with_cta(rank);
+            let of = (self.kernel, &launch, &r.bindings);
+            sim::run_ways(of, &r.arrays, self.side, limits, noting)
+        });
+        let all = ways.flatten().unwrap_or_else(|| vec![first]);
+        all.into_iter().map(|o| self.settle(o)).collect()
+    }
+
+    fn settle(&self, mut outcome: Outcome) -> Outcome {
         if self.resolved.launch.words.is_some() {
             same_bits(&mut outcome);
         }
@@ -232,15 +249,17 @@ fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
             without_values: subject.without_values,
             ..Noting::default()
         };
-        let outcome = subject.settled(rank, &limits, &noting);
-        let ctas = subject.team(rank);
-        return Covered {
-            terms: outcome.store.len() as u64,
-            outcome,
-            whole: ctas.len() as u64 == subject.resolved.launch.ctas(),
-            ctas,
-            wrote: Elements::new(),
-        };
+        let mut ways = subject.settled_ways(rank, &limits, &noting);
+        if let (Some(outcome), true) = (ways.pop(), ways.is_empty()) {
+            let ctas = subject.team(rank);
+            return Covered {
+                terms: outcome.store.len() as u64,
+                outcome,
+                whole: ctas.len() as u64 == subject.resolved.launch.ctas(),
+                ctas,
+                wrote: Elements::new(),
+            };
+        }
     }
     let mut written: FxHashSet<ArrayId> = FxHashSet::default();
     let mut subject = *subject;
@@ -326,16 +345,22 @@ impl<'a> Whole<'a> {
             };
             let limits = subject.limits(memory);
             let noting = &self.noting;
-            let ended: Vec<(Outcome, Vec<Access>)> = batch
+            let ended: Vec<Vec<(Outcome, Vec<Access>)>> = batch
                 .par_iter()
                 .map(|&rank| {
-                    let outcome = subject.settled(rank, &limits, noting);
-                    let accesses = outcome.footprint.accesses();
-                    (outcome, accesses)
+                    let ways = subject.settled_ways(rank, &limits, noting).into_iter();
+                    let noted = |o: Outcome| {
+                        let accesses = o.footprint.accesses();
+                        (o, accesses)
+                    };
+                    ways.map(noted).collect()
                 })
                 .collect();
-            for (&rank, (outcome, accesses)) in batch.iter().zip(ended) {
-                self.add(rank, outcome, accesses)?;
+            for (&rank, ways) in batch.iter().zip(ended) {
+                self.out.ctas.extend(self.subject.team(rank));
+                for (outcome, accesses) in ways {
+                    self.add(rank, outcome, accesses)?;
+                }
             }
             at += batch.len();
             progress::add(batch.len() as u64);
@@ -365,7 +390,6 @@ impl<'a> Whole<'a> {
             return Err(Again::Noting(missed));
         }
         let cta = self.subject.cta(rank);
-        self.out.ctas.extend(self.subject.team(rank));
         self.stats.add(&o.stats);
         let executed = &mut self.out.outcome.executed;
         executed.resize(o.executed.len().max(executed.len()), 0);

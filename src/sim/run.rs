@@ -21,6 +21,7 @@ use super::schedule::Dice;
 use super::step::Flow;
 use super::unused::Trial;
 use super::warp::lanes;
+use super::ways::{Plan, Ways};
 use super::{
     DefectKind, Finding, Footprint, Noting, Outcome, Side, Site, UnknownKind, WarningKind,
 };
@@ -80,6 +81,25 @@ pub fn run_noting(
     limits: &Limits,
     noting: &Noting,
 ) -> Outcome {
+    let run = (kernel, launch, bindings, arrays, side);
+    match run_one(run, limits, noting, None) {
+        Ok((out, _)) => out,
+        // Nothing asks for a decision without a plan.
+        Err(_) => Outcome::default(),
+    }
+}
+
+/// What a run leaves, and the conditions that it decided.
+pub(super) type Ended = (Outcome, Vec<(TermId, bool)>);
+
+/// Runs one CTA, with a plan in one way at conditions that it decides; or gives the instruction whose conditions have to
+/// be among them.
+pub(super) fn run_one(
+    (kernel, launch, bindings, arrays, side): (&Kernel, &Launch, &Bindings, &Arrays, Side),
+    limits: &Limits,
+    noting: &Noting,
+    plan: Option<Plan>,
+) -> Result<Ended, Pc> {
     let mut tracked: FxHashSet<ArrayId> = noting.tracked.clone();
     let mut trial = Trial::default();
     let mut omits = noting.without_values && !launch.numbers && launch.trees.is_none();
@@ -94,8 +114,9 @@ pub fn run_noting(
                 count: 1,
                 sites: Vec::new(),
             });
-            return out;
+            return Ok((out, Vec::new()));
         };
+        m.ways = Ways::new(plan.clone());
         m.footprint = Footprint::new(noting);
         m.take_unused(&trial.unused);
         m.take_by_value(trial.by_value());
@@ -114,6 +135,7 @@ pub fn run_noting(
             Err(Stop::Track(a)) => {
                 tracked.insert(a);
             }
+            Err(Stop::Apart(pc)) => return Err(pc),
             _ if omits && !m.told_all() => omits = false,
             _ => {
                 let trace = m.trace.take().unwrap_or_default();
@@ -121,6 +143,7 @@ pub fn run_noting(
                 let ended = m.ended();
                 let team = m.team.clone();
                 let steps = m.steps();
+                let decided = std::mem::take(&mut m.ways.decided);
                 let mut out = m.finish(noting.memory.is_some());
                 team.tell(&mut out);
                 if omits && !found_nothing(&out) {
@@ -132,7 +155,7 @@ pub fn run_noting(
                 out.trace = trace;
                 out.steps = steps;
                 if let Some(out) = trial.take(ended, out) {
-                    return out;
+                    return Ok((out, decided));
                 }
             }
         }
