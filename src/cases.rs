@@ -73,7 +73,13 @@ fn depends_on_data(u: &Finding<UnknownKind>) -> bool {
     use UnknownKind::*;
     matches!(
         u.kind,
-        DataDependentBranch | DataDependentAddress | MissingBinding | UnboundedLoop
+        // The last two may be about one way of a branch that data decide.
+        DataDependentBranch
+            | DataDependentAddress
+            | MissingBinding
+            | UnboundedLoop
+            | Undecided
+            | Undefined
     )
 }
 

@@ -245,6 +245,48 @@ fn broken_modules_neither_panic_nor_swell() {
     assert!(runs > 20, "{runs} mutants");
 }
 
+/// The formulas of all manifests.
+fn formulas() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
+    let mut out = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            let text = fs::read_to_string(path).expect("readable");
+            let parts = text.split("formula = \"").skip(1);
+            out.extend(parts.filter_map(|p| Some(p.split_once('"')?.0.to_string())));
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
+#[test]
+fn damaged_formulas_are_read_or_refused() {
+    let formulas = formulas();
+    assert!(formulas.len() > 200, "{} formulas", formulas.len());
+    let number = |name: &str| {
+        let text = std::env::var(name).ok()?;
+        text.parse::<u64>().ok()
+    };
+    let seconds = Duration::from_secs(number("VOLTA_FUZZ_SECONDS").unwrap_or(2));
+    let mut mutator = Mutator(0x5851_f42d_4c95_7f2d ^ number("VOLTA_FUZZ_SEED").unwrap_or(0));
+    let start = Instant::now();
+    let (mut runs, mut slowest) = (0, Duration::ZERO);
+    while start.elapsed() < seconds {
+        let mut text = formulas[mutator.next(formulas.len())].as_bytes().to_vec();
+        for _ in 0..1 + mutator.next(4) {
+            text = mutator.damage(&[&text[..], b" "].concat());
+        }
+        let from = Instant::now();
+        fuzz_target::formula(&String::from_utf8_lossy(&text));
+        slowest = slowest.max(from.elapsed());
+        runs += 1;
+    }
+    println!("{runs} formulas, the slowest took {slowest:?}");
+    assert!(runs > 20, "{runs} formulas");
+}
+
 #[test]
 fn nothing_is_too_deep() {
     let _alone = ALONE.lock();

@@ -21,6 +21,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 import kernels
+import layers
 
 P, F, I, C = "*fp32", "fp32", "i32", "constexpr"
 ROW = {"x": P, "y": P, "n": C}
@@ -66,6 +67,26 @@ LOOKUP = {"ids": "*i32", "table": P, "out": P, "rows": C, "d": C, "shift": C}
 BACKWARD = {"ids": "*i32", "grad": P, "table": P, "rows": C, "d": C, "shift": C}
 LOOKED = {"rows": 8, "d": 4, "shift": 0}
 GROUPED = {"size": 20, "d": 16, "group": 16, "step": 16, "more": 0}
+IMAGES = {"x": P, "w": P, "y": P, "c": C, "h": C, "s": C, "o": C, "r": C, "tile": C}
+PIXELS = {"x": H, "w": H, "y": P, "h": C, "s": C, "c": C, "o": C, "tile": C}
+POOL = {"x": P, "y": P, "h": C, "s": C, "oh": C, "os": C, "tile": C, "mean": C}
+POOLED = {"h": 7, "s": 6, "oh": 4, "os": 3, "tile": 16}
+ROPE = {"x": P, "cos": P, "sin": P, "y": P, "heads": C, "d": C, "sign": C}
+GROUPS = {"x": P, "g": P, "b": P, "y": P, "groups": C, "size": C, "s": C, "tile": C}
+BATCH = {**dict.fromkeys(["x", "g", "b", "y", "mean_out", "scale_out"], P), "n": C, "c": C, "rows": C}
+BATCH_BACK = {**dict.fromkeys(["x", "g", "d", "mean_in", "scale_in", "dx", "dg", "db"], P), "n": C, "c": C, "rows": C}
+CAUSAL = {**dict.fromkeys("qkvo", P), "n": C, "d": C, "step": C, "group": C}
+SEEN = {"n": 32, "d": 16, "step": 16}
+ATTENTION_BACK = {**dict.fromkeys(["q", "k", "v", "o", "do", "lse", "dq", "dk", "dv"], P), "n": C, "d": C, "masked": C, "inner": C}
+TILED = {"n": 16, "d": 16, "masked": 0, "inner": 1}
+LABELS = {"x": P, "t": "*i32", "loss": P, "dx": P, "n": I, "ignored": I, "tile": C, "smoothing": C, "classes": C}
+WELFORD = {"x": P, "g": P, "b": P, "y": P, "n": C}
+ZEROS = {"x": "*i8", "w": "*i8", "scale": P, "zero": "*i8", "row_scale": P, "y": P, "k": C, "tile": C, "step": C}
+RUNNING = {"x": P, "y": P, "n": I, "tile": C, "reverse": C}
+RMS_BACK = {"x": P, "w": P, "d": P, "dx": P, "n": I, "tile": C}
+NORM_BACK = {"x": P, "w": P, "d": P, "mean_in": P, "scale_in": P, "dx": P, "n": I, "tile": C}
+SOFTMAX_BACK = {"y": P, "d": P, "dx": P, "n": I, "tile": C}
+SWIGLU_BACK = {"a": P, "b": P, "d": P, "da": P, "db": P, "n": I, "tile": C}
 
 # output, kernel, signature, constants, warps, and what is not (80, 1): architecture and stages
 BUILDS = [
@@ -150,6 +171,33 @@ BUILDS = [
     ("lookup_backward", kernels.lookup_backward, BACKWARD, LOOKED, 1),
     ("lookup_backward_four_warps", kernels.lookup_backward, BACKWARD, LOOKED, 4),
     ("lookup_backward_other", kernels.lookup_backward, BACKWARD, {**LOOKED, "shift": 1}, 4),
+    ("convolution", layers.convolution, IMAGES, {"c": 2, "h": 5, "s": 6, "o": 3, "r": 3, "tile": 32}, 1),
+    ("convolution_product", layers.convolution_product, PIXELS, {"h": 4, "s": 6, "c": 16, "o": 16, "tile": 32}, 4),
+    ("maximum_pool", layers.pool, POOL, {**POOLED, "mean": 0}, 1),
+    ("average_pool", layers.pool, POOL, {**POOLED, "mean": 1}, 1),
+    ("rope", layers.rope, ROPE, {"heads": 2, "d": 8, "sign": 1}, 1),
+    ("rope_backward", layers.rope, ROPE, {"heads": 2, "d": 8, "sign": -1}, 1),
+    ("group_norm", layers.group_norm, GROUPS, {"groups": 2, "size": 3, "s": 5, "tile": 16}, 1),
+    ("batch_norm", layers.batch_norm, BATCH, {"n": 6, "c": 3, "rows": 8}, 1),
+    ("batch_norm_backward", layers.batch_norm_backward, BATCH_BACK, {"n": 6, "c": 3, "rows": 8}, 1),
+    ("causal", layers.causal, CAUSAL, {**SEEN, "group": 1}, 4),
+    ("causal_grouped", layers.causal, CAUSAL, {**SEEN, "group": 2}, 4),
+    ("attention_backward", layers.attention_backward, ATTENTION_BACK, TILED, 4),
+    ("attention_backward_causal", layers.attention_backward, ATTENTION_BACK, {**TILED, "masked": 1}, 4),
+    ("attention_backward_no_sum", layers.attention_backward, ATTENTION_BACK, {**TILED, "inner": 0}, 4),
+    ("cross_entropy", layers.cross_entropy, LABELS, {"tile": 16, "smoothing": 0.0, "classes": 11}, 1),
+    ("cross_entropy_smoothed", layers.cross_entropy, LABELS, {"tile": 16, "smoothing": 0.1, "classes": 11}, 1),
+    ("cross_entropy_more_classes", layers.cross_entropy, LABELS, {"tile": 16, "smoothing": 0.1, "classes": 16}, 1),
+    ("welford_32", layers.welford, WELFORD, {"n": 32}, 1),
+    ("welford_128", layers.welford, WELFORD, {"n": 128}, 4),
+    ("bytes_with_zeros", layers.bytes_with_zeros, ZEROS, {"k": 64, "tile": 16, "step": 32}, 4),
+    ("cumulative_sum", layers.running, RUNNING, {"tile": 16, "reverse": 0}, 1),
+    ("cumulative_sum_reverse", layers.running, RUNNING, {"tile": 64, "reverse": 1}, 2),
+    ("cumulative_product", layers.running_product, {"x": P, "y": P, "n": C}, {"n": 32}, 1),
+    ("rms_norm_backward", layers.rms_norm_backward, RMS_BACK, {"tile": 16}, 1),
+    ("layer_norm_backward", layers.layer_norm_backward, NORM_BACK, {"tile": 16}, 1),
+    ("softmax_backward", layers.softmax_backward, SOFTMAX_BACK, {"tile": 16}, 1),
+    ("swiglu_backward", layers.swiglu_backward, SWIGLU_BACK, {"tile": 32}, 1),
 ]
 
 # Mutants of outputs: output, original, pattern, replacement.

@@ -53,7 +53,8 @@ impl Named {
         }
         let mut named = TermStore::new();
         let is_tanh = |t| matches!(store.get(t), Term::Fun(Fun::Tanh, _));
-        named.library_tanh = !store.reachable(&roots).into_iter().any(is_tanh);
+        named.library_tanh =
+            store.library_tanh || !store.reachable(&roots).into_iter().any(is_tanh);
         let roots = idioms.apply(store, &roots, &mut named);
         // What holds of all inputs holds of these.
         named.import_below(store, &[]);

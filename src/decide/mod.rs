@@ -46,7 +46,7 @@ use ruling::Rulings;
 
 use crate::sim::{Clean, Outcome, UnknownKind};
 use crate::spec::Arrays;
-use crate::term::{Term, TermId, TermStore};
+use crate::term::{Fun, Term, TermId, TermStore};
 
 /// The decision of a pair, with all that it can be explained by.
 pub(crate) struct Decided {
@@ -85,7 +85,12 @@ pub(crate) fn decide(
     } else {
         None
     };
-    let (store, conditions) = conditions(reference, optimized, &elements, arrays, options);
+    // What a formula calls a hyperbolic tangent is one, whatever the approximate one of a machine is off.
+    let is_tanh = |t| matches!(optimized.store.get(TermId(t)), Term::Fun(Fun::Tanh, _));
+    let library_tanh =
+        reference.store.library_tanh && !(0..optimized.store.len() as u32).any(is_tanh);
+    let (mut store, conditions) = conditions(reference, optimized, &elements, arrays, options);
+    store.library_tanh = library_tanh;
     let mut out = Decided {
         named: None,
         store,

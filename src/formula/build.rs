@@ -28,6 +28,8 @@ use crate::term::{ArrayId, Class, Fun, RCmp, TermId, TermStore};
 
 /// Steps between two looks at the limits.
 const STEPS_BETWEEN_LOOKS: u64 = 1 << 14;
+/// Most elements and operands of reductions.
+const MOST_STEPS: u64 = 1 << 28;
 
 /// Why an element has no term.
 #[derive(Clone, Debug)]
@@ -150,6 +152,7 @@ impl<'p> Builder<'p> {
             .is_some_and(|m| self.store.footprint() > m);
         let what = match held {
             true => Some("the memory limit was reached"),
+            false if self.steps > MOST_STEPS => Some("more than 268,435,456 operands were met"),
             false => self.limits.reached(),
         };
         match what {

@@ -5,11 +5,17 @@
 //! element and what changes nothing.
 
 use super::ast::{Expr, ExprId, Fold, MulOp};
-use super::build::{Builder, Built, Truth};
+use super::build::{Builder, Built, Stop, Truth};
 use super::integer::{Int, Op};
 use super::resolve::VarId;
 use super::word::Word;
+use crate::sim::UnknownKind;
 use crate::term::{RCmp, Term, TermId, TermStore};
+
+/// Most integers of one range.
+const MOST_VALUES: i64 = 1 << 28;
+/// Most bits of a product of known numbers.
+const MOST_BITS: u64 = 1 << 16;
 
 /// What a reduction has so far.
 #[derive(Default)]
@@ -20,6 +26,8 @@ struct State {
     value: Option<TermId>,
     /// Elements that are in for certain.
     count: i64,
+    /// How many bits the known factors of a product have.
+    bits: u64,
     /// 1 for each that is in under a condition.
     counted: Vec<(TermId, TermId)>,
 }
@@ -87,7 +95,12 @@ impl Builder<'_> {
         let Some((&first, rest)) = vars.split_first() else {
             return take(self);
         };
-        for value in self.range(first)? {
+        let range = self.range(first)?;
+        if range.end.saturating_sub(range.start) > MOST_VALUES {
+            let message = format!("a range of a reduction has more than {MOST_VALUES} integers");
+            return Err(Stop::Unknown(UnknownKind::Limit, message));
+        }
+        for value in range {
             self.step()?;
             self.env[first.0 as usize] = value;
             self.each(rest, take)?;
@@ -192,6 +205,14 @@ impl Builder<'_> {
                 if let Some(p) = cond {
                     let nothing = self.nothing(of.fold);
                     value = self.store.select(p, value, nothing);
+                }
+                if let Some(q) = self.store.as_const(value).filter(|_| of.fold == Fold::Prod) {
+                    state.bits += q.numer().bits() + q.denom().bits();
+                    if state.bits > MOST_BITS {
+                        let message =
+                            format!("a product has known factors of more than {MOST_BITS} bits");
+                        return Err(Stop::Unknown(UnknownKind::Limit, message));
+                    }
                 }
                 state.value = Some(match state.value {
                     None => value,

@@ -108,6 +108,7 @@ fn elements(
     out.beyond = builder.beyond;
     out.gathers = builder.reads.into_list();
     out.store = builder.store;
+    out.store.library_tanh = true;
     Ok(out)
 }
 

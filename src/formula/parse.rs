@@ -20,7 +20,7 @@ use crate::diag::{Span, nearest};
 /// Most bytes of a text, and most definitions of it with those of intermediate arrays.
 const MAX_BYTES: usize = 1 << 20;
 const MAX_EQUATIONS: usize = 256;
-/// Most indices of one reduction.
+/// Most indices of one reduction, or of the left side of an equation.
 const MAX_VARIABLES: usize = 16;
 /// Most digits, and the largest exponent, of a number.
 const MAX_DIGITS: usize = 1024;
@@ -213,6 +213,10 @@ impl<'t> Parser<'t> {
                 return Err(Trouble::new(problem, index.span).beside(first.span, "first here"));
             }
             indices.push(index);
+            if indices.len() > MAX_VARIABLES {
+                let problem = too_long("indices", indices.len(), MAX_VARIABLES);
+                return Err(Trouble::new(problem, name.span));
+            }
             if !self.eat(Token::Sign(",")) {
                 break;
             }

@@ -403,8 +403,9 @@ impl Memory {
             return;
         };
         for c in conds {
-            let v = store.taken_under(c, y);
-            x = store.select(c, v, x);
+            let not = store.not(c);
+            let (v, rest) = (store.taken_under(c, y), store.taken_under(not, x));
+            x = store.select(c, v, rest);
         }
         write(store, there, lo, x);
     }

@@ -122,7 +122,31 @@ impl Subject<'_> {
 
     /// One CTA, with its obligations discharged.
     fn settled(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
-        let mut outcome = self.run(rank, limits, noting);
+        self.settle(self.run(rank, limits, noting))
+    }
+
+    /// The same, by several runs where data decide which way it goes and the ways cannot be merged.
+    fn settled_ways(&self, rank: u64, limits: &Limits, noting: &Noting) -> Vec<Outcome> {
+        let first = self.run(rank, limits, noting);
+        let asks = |u: &Finding<UnknownKind>| u.kind == UnknownKind::DataDependentBranch;
+        let ways = first.unknowns.iter().any(asks).then(|| {
+            let r = self.resolved;
+            let launch = r.launch.with_cta(rank);
+            let inputs = sim::Inputs {
+                kernel: self.kernel,
+                launch: &launch,
+                bindings: &r.bindings,
+                arrays: &r.arrays,
+                side: self.side,
+                limits,
+            };
+            sim::run_ways(&inputs, noting)
+        });
+        let all = ways.flatten().unwrap_or_else(|| vec![first]);
+        all.into_iter().map(|o| self.settle(o)).collect()
+    }
+
+    fn settle(&self, mut outcome: Outcome) -> Outcome {
         if self.resolved.launch.words.is_some() {
             same_bits(&mut outcome);
         }
@@ -234,15 +258,17 @@ fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
             without_values: subject.without_values,
             ..Noting::default()
         };
-        let outcome = subject.settled(rank, &limits, &noting);
-        let ctas = subject.team(rank);
-        return Covered {
-            terms: outcome.store.len() as u64,
-            outcome,
-            whole: ctas.len() as u64 == subject.resolved.launch.ctas(),
-            ctas,
-            wrote: Elements::new(),
-        };
+        let mut ways = subject.settled_ways(rank, &limits, &noting);
+        if let (Some(outcome), true) = (ways.pop(), ways.is_empty()) {
+            let ctas = subject.team(rank);
+            return Covered {
+                terms: outcome.store.len() as u64,
+                outcome,
+                whole: ctas.len() as u64 == subject.resolved.launch.ctas(),
+                ctas,
+                wrote: Elements::new(),
+            };
+        }
     }
     let mut written: FxHashSet<ArrayId> = FxHashSet::default();
     let mut subject = *subject;
@@ -331,18 +357,24 @@ impl<'a> Whole<'a> {
             };
             let limits = subject.limits(memory);
             let noting = &self.noting;
-            let run = |&rank: &u64| {
-                let outcome = subject.settled(rank, &limits, noting);
-                let accesses = outcome.footprint.accesses();
-                (outcome, accesses)
+            let run = |&rank: &u64| -> Vec<(Outcome, Vec<Access>)> {
+                let ways = subject.settled_ways(rank, &limits, noting).into_iter();
+                let noted = |o: Outcome| {
+                    let accesses = o.footprint.accesses();
+                    (o, accesses)
+                };
+                ways.map(noted).collect()
             };
             let ended: Vec<_> = batch
                 .par_iter()
                 .map(|rank| work::apart(share, || run(rank)))
                 .collect();
-            for (&rank, ((outcome, accesses), spent)) in batch.iter().zip(ended) {
+            for (&rank, (ways, spent)) in batch.iter().zip(ended) {
                 work::spend(spent);
-                self.add(rank, outcome, accesses)?;
+                self.out.ctas.extend(self.subject.team(rank));
+                for (outcome, accesses) in ways {
+                    self.add(rank, outcome, accesses)?;
+                }
                 at += 1;
                 if work::is_over() && at < ranks.len() {
                     self.stopped(SPENT, at, ranks.len());
@@ -376,7 +408,6 @@ impl<'a> Whole<'a> {
             return Err(Again::Noting(missed));
         }
         let cta = self.subject.cta(rank);
-        self.out.ctas.extend(self.subject.team(rank));
         self.stats.add(&o.stats);
         let executed = &mut self.out.outcome.executed;
         executed.resize(o.executed.len().max(executed.len()), 0);

@@ -3,7 +3,8 @@
 //! An output has texts by one way after the other: from canonical forms first, then as the kernel computes it. Each
 //! text is decided against the kernel, at every size, as `check --formula` does; the first that is proved at all of
 //! them is the formula. Where each output has one, all are decided together once more, since that is what a reader
-//! gives back. An output that resists leaves the verdict `unknown`, with the formulas of the others.
+//! gives back. What one output reads may say where others may read, so that what leaves an array alone is decided together
+//! with the others too. An output that resists leaves the verdict `unknown`, with the formulas of the others.
 
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,8 @@ struct Line {
     name: String,
     /// Texts that were decided, and not proved.
     tried: Vec<String>,
+    /// The first of them that failed only since places that data choose may lie outside.
+    unbounded: Option<String>,
     state: State,
 }
 
@@ -39,6 +42,13 @@ enum State {
     Open(Option<Finding<UnknownKind>>),
     /// The formula that is proved at all sizes.
     Proved(String),
+}
+
+/// Why a text is not proved.
+struct Refusal {
+    text: String,
+    /// Nothing is open but whether places that data choose lie inside.
+    is_place: bool,
 }
 
 /// A proof of formulas at one size.
@@ -80,13 +90,14 @@ pub(super) fn settled(
             lifting.attempt(way, sample);
         }
     }
+    lifting.bounded_together();
     let whole = lifting.together();
     let texts = lifting.lines.iter().filter_map(Line::formula);
     let texts: Vec<String> = texts.map(str::to_string).collect();
     for (i, report) in reports.iter_mut().enumerate() {
         lifting.tell(report, i);
         if let Err(why) = &whole {
-            report.unknown.push(refused(why, &texts.join("; ")));
+            report.unknown.push(refused(&why.text, &texts.join("; ")));
         }
         let is_whole = whole.is_ok() && lifting.lines.iter().all(|l| l.formula().is_some());
         if is_whole && !lifting.lines.is_empty() {
@@ -102,6 +113,13 @@ impl Line {
             State::Proved(text) => Some(text),
             State::Open(_) => None,
         }
+    }
+
+    /// The formula, or what lacks nothing but that places lie inside.
+    fn candidate(&self) -> Option<String> {
+        self.formula()
+            .map(str::to_string)
+            .or_else(|| self.unbounded.clone())
     }
 
     /// Notes why an attempt failed: what is said in the end is of canonical forms, which tell what a value is made of.
@@ -148,6 +166,7 @@ impl<'a> Lifting<'a> {
                     lines.push(Line {
                         array,
                         tried: Vec::new(),
+                        unbounded: None,
                         state: State::Open(why.map(|why| unlifted(&name, &why))),
                         name,
                     });
@@ -206,8 +225,12 @@ impl<'a> Lifting<'a> {
                         break;
                     }
                     Err(why) => {
-                        self.lines[i].failed(way, refused(&why, &text));
-                        self.lines[i].tried.push(text);
+                        let line = &mut self.lines[i];
+                        line.failed(way, refused(&why.text, &text));
+                        if why.is_place && line.unbounded.is_none() {
+                            line.unbounded = Some(text.clone());
+                        }
+                        line.tried.push(text);
                     }
                 }
             }
@@ -304,8 +327,23 @@ impl<'a> Lifting<'a> {
         self.proofs[size].seconds += spent.as_secs_f64();
     }
 
+    /// Decides formulas together of which some lack nothing but that places lie inside.
+    fn bounded_together(&mut self) {
+        let texts: Option<Vec<String>> = self.lines.iter().map(Line::candidate).collect();
+        let Some(texts) = texts else { return };
+        let is_open = |l: &Line| l.formula().is_none();
+        if texts.len() > 1
+            && self.lines.iter().any(is_open)
+            && self.proved(&texts.join("; "), None).is_ok()
+        {
+            for (line, text) in self.lines.iter_mut().zip(texts) {
+                line.state = State::Proved(text);
+            }
+        }
+    }
+
     /// Decides all formulas together, where each output has one.
-    fn together(&mut self) -> Result<(), String> {
+    fn together(&mut self) -> Result<(), Refusal> {
         let texts: Option<Vec<&str>> = self.lines.iter().map(Line::formula).collect();
         match texts {
             Some(texts) if texts.len() > 1 => {
@@ -317,7 +355,7 @@ impl<'a> Lifting<'a> {
     }
 
     /// Decides formulas at each size: of one output, or of all.
-    fn proved(&mut self, formula: &str, output: Option<&str>) -> Result<(), String> {
+    fn proved(&mut self, formula: &str, output: Option<&str>) -> Result<(), Refusal> {
         let mut proofs = Vec::new();
         for (i, settings) in self.instances.iter().enumerate() {
             let started = Instant::now();
@@ -326,14 +364,22 @@ impl<'a> Lifting<'a> {
             match checked {
                 Ok(report) if report.verdict == Verdict::Equivalent => proofs.push(report),
                 Ok(report) => {
-                    return Err(match report.unknown.first() {
+                    let place =
+                        |f: &Finding<UnknownKind>| f.kind == UnknownKind::DataDependentAddress;
+                    let is_place = report.defects.is_empty()
+                        && !report.unknown.is_empty()
+                        && report.unknown.iter().all(place);
+                    let text = match report.unknown.first() {
                         Some(f) => f.message.clone(),
                         None => "at some input it has another value".to_string(),
-                    });
+                    };
+                    return Err(Refusal { text, is_place });
                 }
                 Err(failure) => {
                     let first = failure.diagnostics.first();
-                    return Err(first.map_or(String::new(), |d| d.message.clone()));
+                    let text = first.map_or(String::new(), |d| d.message.clone());
+                    let is_place = false;
+                    return Err(Refusal { text, is_place });
                 }
             }
         }

@@ -145,6 +145,36 @@ impl Machine<'_> {
         used: u32,
         under: &Under,
     ) -> Result<(), Stop> {
+        let Some(all) = self.on_path(exec, access.space, under) else {
+            return self.load_under(w, exec, pc, access, dsts, addr, used, under);
+        };
+        self.load_under(w, exec, pc, access, dsts, addr, used, &all)?;
+        for r in dsts.iter().flatten() {
+            for lane in lanes(exec) {
+                let v = self.warps[w].get(*r, lane);
+                let p = self.warps[w].prov(*r, lane);
+                let new = self.decided_value(v);
+                if new != v {
+                    self.set(w, *r, lane, new);
+                    self.set_prov(w, *r, 1 << lane, p);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn load_under(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        access: &Access,
+        dsts: &[Option<RegId>],
+        addr: Addr,
+        used: u32,
+        under: &Under,
+    ) -> Result<(), Stop> {
         self.stats.accesses += exec.count_ones() as u64;
         let elem = access.ty.bits() / 8;
         let elems = (elem, dsts.len() as u32);

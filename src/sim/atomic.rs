@@ -48,6 +48,8 @@ impl Machine<'_> {
         else {
             return Ok(());
         };
+        let path = self.on_path(exec, access.space, under);
+        let under = path.as_ref().unwrap_or(under);
         self.stats.accesses += exec.count_ones() as u64;
         let used = self.result_used[pc.0 as usize];
         let elem = access.ty.bits() / 8 * *packed as u32;

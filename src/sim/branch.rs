@@ -91,6 +91,11 @@ impl Machine<'_> {
         let Op::Bra { target, .. } = self.inst(pc).op else {
             return Ok(Flow::Next);
         };
+        if let Some(yes) = self.decide_ways(yes, &under, pc)? {
+            self.warps[w].jump(mask & !yes, pc.0 + 1);
+            self.warps[w].jump(yes, target.0);
+            return Ok(Flow::Set);
+        }
         let region = self.region(pc);
         if !region.as_ref().is_some_and(|r| self.is_harmless(r)) {
             self.check_set(w, pc, &under)?;
@@ -106,6 +111,7 @@ impl Machine<'_> {
             Ok(()) => Ok(Flow::Set),
             Err(End::Stop(s)) => Err(s),
             Err(End::Unstructured) => {
+                self.ask_for_ways(&under, pc)?;
                 let lane = under.mask.trailing_zeros() as usize;
                 let v = Val::Pred(under.cond[lane]);
                 self.data_dependent_branch(w, under.mask, pc, v);

@@ -34,6 +34,8 @@ pub(super) enum Stop {
     Finding,
     /// An array was written whose reads were not tracked so far: run again with them tracked.
     Track(ArrayId),
+    /// The conditions of an instruction have to be decided: run again in one way at it.
+    Apart(Pc),
 }
 
 /// The state of a run.
@@ -164,6 +166,8 @@ pub(super) struct Machine<'k> {
     pub float_updates: rustc_hash::FxHashMap<(RegionId, u64), super::words::FloatSums>,
     /// Serial of the first fresh symbol.
     pub first_fresh: u32,
+    /// What this run decides of conditions.
+    pub ways: super::ways::Ways,
     global_regions: Vec<RegionId>,
 }
 
@@ -428,6 +432,7 @@ impl<'k> Machine<'k> {
             float_updates: Default::default(),
             fresh: first_fresh,
             first_fresh,
+            ways: Default::default(),
             is_read,
             branch_regions: Default::default(),
             unset_sites: BTreeMap::new(),

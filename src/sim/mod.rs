@@ -96,6 +96,7 @@ mod unwritten;
 pub mod value;
 pub mod warp;
 mod warpgroup;
+mod ways;
 mod wgmma;
 mod wmma;
 pub(crate) mod wobble;
@@ -105,7 +106,8 @@ mod written;
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use outcome::*;
 pub use residues::{run, run_noting, run_shuffled};
-pub use run::MAX_TRACE;
+pub use run::{Inputs, MAX_TRACE};
+pub use ways::run_ways;
 
 /// Rank of a thread in its CTA: x fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -123,7 +123,8 @@ impl Machine<'_> {
     ) -> Result<Pc, Stop> {
         let watched = self.products.busy(w) || self.fragments.any(w) || self.trace.is_some();
         // In lock-step every instruction orders the lanes.
-        if watched || self.order.in_lock_step() {
+        // On one way of several, accesses are conditional.
+        if watched || self.order.in_lock_step() || self.ways.path.is_some() {
             return Ok(pc);
         }
         let lane = mask.trailing_zeros() as usize;

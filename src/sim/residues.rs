@@ -16,10 +16,10 @@ use crate::kernel::Kernel;
 use crate::spec::{Arrays, Bindings, Launch, Limits};
 use crate::term::{Term, TermId};
 
-use super::address::pins::Pins;
+use super::address::pins::{Asked, Pins};
 use super::gather::Gather;
 use super::guarded::Guard;
-use super::run::{Inputs, run_pinned};
+use super::run::{self, Inputs};
 use super::{
     Conditional, Finding, Noting, Obligation, Otherwise, Outcome, Side, Site, UnknownKind,
     merge_finding,
@@ -113,6 +113,15 @@ pub fn run_noting(
         }
     }
     zero
+}
+
+/// A run with some bases at known residues.
+fn run_pinned(inputs: &Inputs, noting: &Noting, pins: &Pins) -> (Outcome, Asked) {
+    match run::run_one(inputs, noting, pins, None) {
+        Ok(ran) => (ran.outcome, ran.asked),
+        // Nothing asks for a decision without a plan.
+        Err(_) => Default::default(),
+    }
 }
 
 /// True if a run says nothing because of where something lies.

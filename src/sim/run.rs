@@ -22,6 +22,7 @@ use super::schedule::Dice;
 use super::step::Flow;
 use super::unused::Trial;
 use super::warp::lanes;
+use super::ways::{Plan, Ways};
 use super::{
     DefectKind, Finding, Footprint, Noting, Outcome, Side, Site, UnknownKind, WarningKind,
 };
@@ -43,7 +44,7 @@ pub const MAX_TRACE: usize = 1 << 20;
 
 /// What one CTA is run with.
 #[derive(Clone, Copy)]
-pub(super) struct Inputs<'a> {
+pub struct Inputs<'a> {
     /// The kernel.
     pub kernel: &'a Kernel,
     /// Its launch.
@@ -58,9 +59,21 @@ pub(super) struct Inputs<'a> {
     pub limits: &'a Limits,
 }
 
-/// Runs one CTA with some bases at known residues, and notes what is asked for; says which bits of bases would decide
-/// what is open.
-pub(super) fn run_pinned(inputs: &Inputs, noting: &Noting, pins: &Pins) -> (Outcome, Asked) {
+/// What a run leaves, the conditions that it decided, and which bits of bases would decide what is open.
+pub(super) struct Ran {
+    pub outcome: Outcome,
+    pub decided: Vec<(TermId, bool)>,
+    pub asked: Asked,
+}
+
+/// Runs one CTA with some bases at known residues, and with a plan in one way at conditions that it decides; or gives the
+/// instruction whose conditions have to be among them.
+pub(super) fn run_one(
+    inputs: &Inputs,
+    noting: &Noting,
+    pins: &Pins,
+    plan: Option<Plan>,
+) -> Result<Ran, Pc> {
     let Inputs {
         kernel,
         launch,
@@ -84,9 +97,14 @@ pub(super) fn run_pinned(inputs: &Inputs, noting: &Noting, pins: &Pins) -> (Outc
                 count: 1,
                 sites: Vec::new(),
             });
-            return (out, asked);
+            return Ok(Ran {
+                outcome: out,
+                decided: Vec::new(),
+                asked,
+            });
         };
         m.pin(pins);
+        m.ways = Ways::new(plan.clone());
         m.footprint = Footprint::new(noting);
         m.take_unused(&trial.unused);
         m.take_by_value(trial.by_value());
@@ -105,6 +123,7 @@ pub(super) fn run_pinned(inputs: &Inputs, noting: &Noting, pins: &Pins) -> (Outc
             Err(Stop::Track(a)) => {
                 tracked.insert(a);
             }
+            Err(Stop::Apart(pc)) => return Err(pc),
             _ if omits && !m.told_all() => omits = false,
             _ => {
                 let trace = m.trace.take().unwrap_or_default();
@@ -113,6 +132,7 @@ pub(super) fn run_pinned(inputs: &Inputs, noting: &Noting, pins: &Pins) -> (Outc
                 asked.extend(m.asked());
                 let team = m.team.clone();
                 let steps = m.steps();
+                let decided = std::mem::take(&mut m.ways.decided);
                 let mut out = m.finish(noting.memory.is_some());
                 team.tell(&mut out);
                 if omits && !found_nothing(&out) {
@@ -124,7 +144,11 @@ pub(super) fn run_pinned(inputs: &Inputs, noting: &Noting, pins: &Pins) -> (Outc
                 out.trace = trace;
                 out.steps = steps;
                 if let Some(out) = trial.take(ended, out) {
-                    return (out, asked);
+                    return Ok(Ran {
+                        outcome: out,
+                        decided,
+                        asked,
+                    });
                 }
             }
         }

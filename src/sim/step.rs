@@ -131,6 +131,12 @@ impl Machine<'_> {
             }
             return self.execute(w, mask, yes, pc, &under);
         }
+        if let Some(yes) = self.decide_ways(yes, &under, pc)? {
+            return match yes {
+                0 => Ok(Flow::Next),
+                _ => self.execute(w, mask, yes, pc, &UNCONDITIONAL),
+            };
+        }
         if !is_harmless(pc, &inst.op) {
             self.check_set(w, pc, &under)?;
         }
@@ -194,6 +200,7 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let inst = self.inst(pc);
         if !is_selectable(&inst.op) {
+            self.ask_for_ways(guards, pc)?;
             let site = self.site(pc, w, guards.mask, "runs only if input data says so");
             self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
                 "an instruction with side effects is guarded by a predicate that depends on \

@@ -37,6 +37,8 @@ impl Machine<'_> {
         addr: Addr,
         under: &Under,
     ) -> Result<(), Stop> {
+        let path = self.on_path(exec, access.space, under);
+        let under = path.as_ref().unwrap_or(under);
         self.stats.accesses += exec.count_ones() as u64;
         self.effects += u64::from(access.space != Space::Local);
         let elem = access.ty.bits() / 8;

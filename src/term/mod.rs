@@ -138,8 +138,8 @@ pub struct TermStore {
     has_flips: bool,
     /// What each of these tests asks, by the number of its unknown.
     questions: rustc_hash::FxHashMap<u32, questions::Question>,
-    /// True if every hyperbolic tangent stands for the code of a library: none is that of `tanh.approx`, which has half
-    /// of the digits.
+    /// True if every hyperbolic tangent stands for the code of a library, or is what a formula says: none is that of
+    /// `tanh.approx`, which has half of the digits.
     pub(crate) library_tanh: bool,
     table: HashTable<Entry>,
     lists: Vec<u32>,

@@ -15,6 +15,8 @@ use super::mutants::Random;
 
 /// Pairs that are made.
 const PAIRS: u64 = 160;
+/// Those in which CTAs may end before others.
+const LEAVING: u64 = 120;
 /// Elements of each array but the integers.
 const EXTENT: usize = 4;
 /// Sums and products are taken modulo a prime.
@@ -24,6 +26,7 @@ const PRIME: u128 = (1 << 61) - 1;
 #[derive(Clone, Debug)]
 enum Int {
     Thread,
+    Cta,
     Number(u32),
     /// The integer at a place modulo their number.
     Chosen(Box<Int>),
@@ -51,6 +54,8 @@ enum Step {
     /// A store, or an addition by an atomic.
     Write(bool, Array, Int, usize, Option<Test>),
     Barrier,
+    /// A CTA ends here if a test holds that is one for all of its threads.
+    Leave(Test),
 }
 
 /// What both kernels are launched with.
@@ -179,6 +184,29 @@ fn kernel(random: &mut Random, shared: bool) -> Vec<Step> {
     out
 }
 
+/// A test whose answer is that of all threads of a CTA.
+fn common(random: &mut Random) -> Test {
+    let at = match random.below(3) {
+        0 => Int::Number(random.below(3) as u32),
+        _ => Int::Cta,
+    };
+    let op = ["lt", "eq", "ne", "ge"][random.below(4)];
+    Test(
+        op,
+        Int::Chosen(Box::new(at)),
+        Int::Number(random.below(3) as u32),
+    )
+}
+
+/// The kernel, where some CTAs may end before others.
+fn leaving(random: &mut Random, mut kernel: Vec<Step>) -> Vec<Step> {
+    for _ in 0..1 + random.below(2) {
+        let test = common(random);
+        kernel.insert(random.below(kernel.len()), Step::Leave(test));
+    }
+    kernel
+}
+
 /// The kernel with one step spelled in another way, or changed.
 fn variant(random: &mut Random, kernel: &[Step], wrong: bool) -> Vec<Step> {
     let mut out = kernel.to_vec();
@@ -216,6 +244,12 @@ fn variant(random: &mut Random, kernel: &[Step], wrong: bool) -> Vec<Step> {
             let same = Int::Two("add.u32", Box::new(Int::Number(0)), Box::new(at));
             out[i] = Step::Load(to, from, same);
         }
+        (Step::Leave(Test(op, at, n)), false, _) => {
+            let at = Int::Two("add.u32", Box::new(Int::Number(0)), Box::new(at));
+            out[i] = Step::Leave(Test(op, at, n));
+        }
+        (Step::Leave(_), true, 0) => drop(out.remove(i)),
+        (Step::Leave(_), true, _) => out[i] = Step::Leave(common(random)),
         (Step::Barrier, true, _) if i > 3 => drop(out.remove(i)),
         (Step::Float(to, op, a, b), false, _) => out[i] = Step::Float(to, op, b, a),
         _ => {}
@@ -243,7 +277,7 @@ impl Text<'_> {
             ".visible .entry {name}(.param .u64 i, .param .u64 x, .param .u64 y)\n{{\n.reg .b32 %r<{n}>, %thread, %cta;\n\
              .reg .b64 %q<{n}>, %i, %x, %y, %s;\n.reg .pred %p<{n}>;\n.reg .f32 %f<32>;\n.shared .align 16 .b8 s[16];\n\
              ld.param.u64 %i, [i];\nld.param.u64 %x, [x];\nld.param.u64 %y, [y];\nmov.u64 %s, s;\nmov.u32 %cta, %ctaid.x;\n\
-             mov.u32 %thread, %tid.x;\nmad.lo.u32 %thread, %cta, {threads}, %thread;\n{body}ret;\n}}\n"
+             mov.u32 %thread, %tid.x;\nmad.lo.u32 %thread, %cta, {threads}, %thread;\n{body}DONE:\nret;\n}}\n"
         )
     }
 
@@ -263,6 +297,11 @@ impl Text<'_> {
             Int::Thread => {
                 let r = self.next();
                 self.line(format_args!("mov.u32 %r{r}, %thread;"));
+                r
+            }
+            Int::Cta => {
+                let r = self.next();
+                self.line(format_args!("mov.u32 %r{r}, %cta;"));
                 r
             }
             Int::Number(v) => {
@@ -327,6 +366,10 @@ impl Text<'_> {
         };
         match step {
             Step::Barrier => self.line(format_args!("bar.sync 0;")),
+            Step::Leave(test) => {
+                let p = self.test(test);
+                self.line(format_args!("@%p{p} bra DONE;"));
+            }
             Step::Float(to, op, a, b) => self.line(format_args!("{op} %f{to}, %f{a}, %f{b};")),
             Step::Load(to, array, at) => {
                 let (a, (space, base)) = (self.int(at), of(array));
@@ -367,6 +410,7 @@ impl Run<'_> {
         let n = self.integers.len();
         match e {
             Int::Thread => thread as u32,
+            Int::Cta => (thread / self.launch.threads) as u32,
             Int::Number(v) => *v,
             Int::Chosen(at) => self.integers[self.int(at, thread) as usize % n],
             Int::Rank(below) => {
@@ -435,6 +479,8 @@ impl Run<'_> {
             };
             match &steps[at[t]] {
                 Step::Barrier => {}
+                Step::Leave(test) if self.test(test, t) => at[t] = steps.len() - 1,
+                Step::Leave(_) => {}
                 Step::Float(to, op, a, b) => {
                     let (a, b) = (floats[t][*a], floats[t][*b]);
                     floats[t][*to] = two(a, b, op.starts_with("mul"));
@@ -559,21 +605,37 @@ fn judge(verdict: &str, launch: &Launch, pair: [&[Step]; 2]) -> Option<String> {
 
 #[test]
 fn no_content_of_indices_tells_otherwise() {
-    let folder = folder("every_content");
+    judged(PAIRS, false);
+}
+
+#[test]
+fn no_content_tells_otherwise_where_ctas_leave() {
+    judged(LEAVING, true);
+}
+
+/// Judges random pairs, in which some CTAs may end before others.
+fn judged(pairs: u64, leaves: bool) {
+    let folder = folder(if leaves { "leaving" } else { "every_content" });
     let mut manifest = String::new();
     let mut all = Vec::new();
-    for seed in 0..PAIRS {
+    for seed in 0..pairs {
         let random = &mut Random(seed);
         let shared = random.below(2) == 0;
         let launch = Launch {
             threads: 2 + random.below(if shared { 3 } else { 2 }),
-            ctas: if shared { 1 } else { 1 + random.below(2) },
+            ctas: match shared && !leaves {
+                true => 1,
+                false => 1 + random.below(2),
+            },
             integers: (2 + random.below(2), 2 + random.below(3) as u32),
             distinct: false,
         };
         let distinct = launch.integers.0 <= launch.integers.1 as usize && random.below(4) == 0;
         let launch = Launch { distinct, ..launch };
-        let first = kernel(random, shared);
+        let first = match (kernel(random, shared), leaves) {
+            (kernel, true) => leaving(random, kernel),
+            (kernel, false) => kernel,
+        };
         let mut second = variant(random, &first, false);
         if random.below(2) == 0 {
             second = variant(random, &second, true);

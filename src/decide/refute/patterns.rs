@@ -4,7 +4,7 @@ use super::cells::{Cell, encode};
 use crate::decide::limits::TACTICS;
 use crate::spec::ElemTy;
 use crate::term::eval::Cone;
-use crate::term::{Term, TermId, TermStore};
+use crate::term::{ICmp, Term, TermId, TermStore, sext};
 
 /// A small generator of pseudo-random numbers (splitmix64): the same for every run.
 #[derive(Clone, Debug)]
@@ -53,6 +53,8 @@ pub(crate) enum Pattern {
     Near(usize),
     /// Different numbers that are all beyond the k-th of those.
     Beyond(usize),
+    /// Most integers the k-th of those, which may be the code of a special case; other numbers small.
+    Code(usize),
 }
 
 /// The patterns to try, the most readable first.
@@ -80,6 +82,7 @@ pub(crate) fn patterns(all: &[Cell], near: usize) -> Vec<Pattern> {
     out.extend((0..near.min(24)).map(Pattern::Near));
     out.extend((0..near.min(24)).map(Pattern::Beyond));
     if integers {
+        out.extend((0..near.min(24)).map(Pattern::Code));
         out.extend([Pattern::Ends; 6]);
         out.extend([Pattern::Bits; 3]);
     }
@@ -127,14 +130,18 @@ fn end(width: u8, random: &mut Random) -> u64 {
 
 /// Numbers at which a comparison with a constant, a maximum or a minimum may change its mind, those
 /// halfway between them, and all of them with the other sign: what tells two kernels apart whose
-/// limits differ a little.
+/// limits differ a little.  Integers that others are compared with are among them.
 pub(crate) fn thresholds(store: &TermStore, cone: &Cone) -> Vec<f64> {
     let number = |t: TermId| {
         let q = store.as_const(t)?;
         num_traits::ToPrimitive::to_f64(q).filter(|v| v.is_finite())
     };
+    let integer = |t: TermId| Some(sext(store.as_bits(t)?, store.width(t)) as f64);
     let mut found: Vec<f64> = Vec::new();
     for &t in cone.ids() {
+        if let Term::ICmp(ICmp::Eq, a, b) = store.get(t) {
+            found.extend([a, b].into_iter().filter_map(integer).map(f64::abs));
+        }
         if let Term::RCmp(_, a, b) | Term::Max(a, b) | Term::Min(a, b) = store.get(t) {
             found.extend([a, b].into_iter().filter_map(number).map(f64::abs));
         }
@@ -188,6 +195,10 @@ pub(crate) fn candidate(
                     let m = random.below(15) as f64 - 7.0;
                     m * 2f64.powi(random.below(21) as i32 - 10)
                 }
+                Pattern::Code(k) => match (c.ty, near.get(k)) {
+                    (ElemTy::Int { .. }, Some(&code)) if random.below(4) > 0 => code,
+                    _ => random.below(17) as f64 - 8.0,
+                },
                 Pattern::Near(k) | Pattern::Beyond(k) if near.is_empty() => k as f64,
                 Pattern::Beyond(k) => near[k % near.len()] * (1.25 + 0.25 * (i % 5) as f64),
                 Pattern::Near(k) => near[(i + k) % near.len()],

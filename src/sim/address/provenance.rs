@@ -549,6 +549,9 @@ impl Provenances {
                 Shape::Pieces(all) => open.extend(all.iter().map(|q| q.of)),
                 Shape::Choice(_, x, y) => open.extend([*x, *y]),
                 Shape::Half(of, _) => open.push(*of),
+                Shape::Ahead(of, ..) | Shape::Multiple(of, ..) | Shape::Settled(of, _) => {
+                    open.push(*of);
+                }
             }
         }
         p

@@ -1,0 +1,293 @@
+//! Runs of a CTA that each go one way at a branch whose two ways cannot be merged.
+//!
+//! Problem: between `if (label[row] == ignored) { ...; return; }` and where its ways meet again stand barriers, shuffles,
+//! or loops that data end, so that no selection says what both ways leave. The way: one run decides that the condition
+//! holds, another that it does not. What a run does to arrays happens under all that it decided, as an access under a
+//! guard does, and the runs are joined as CTAs are whose guards exclude each other.
+//!
+//! Sound: the runs form a tree, of which each fork is a condition on inputs and its negation, so that every input is the
+//! one of a run; that two runs mean the same condition by a fork is looked at. A finding of a run is one only if an input
+//! satisfies what it decided. Kernels are left alone that access arrays by anything but plain loads, stores and atomics.
+//!
+//! Not claimed: anything about conditions on what a schedule chooses, or about more than [`MOST`] runs.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use crate::kernel::{Kernel, Op, Pc, Sem, Space};
+use crate::term::{Copied, Term, TermId, TermStore};
+
+use super::address::pins::Pins;
+use super::machine::{Machine, Stop};
+use super::run::{self, Inputs};
+use super::step::Under;
+use super::value::Val;
+use super::warp::lanes;
+use super::{Conditional, DefectKind, Finding, Noting, Obligation, Outcome, UnknownKind};
+
+/// Conditions that one run decides.
+const DEPTH: usize = 8;
+/// Runs of one CTA.
+const MOST: usize = 16;
+/// Terms of one condition that are looked at.
+const LOOKED_AT: usize = 1 << 12;
+
+/// What a run decides.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Plan {
+    /// Instructions whose conditions are decided.
+    apart: FxHashSet<Pc>,
+    /// Of each condition in turn whether it holds; the later ones do.
+    holds: Vec<bool>,
+}
+
+/// What a run has decided so far.
+#[derive(Debug, Default)]
+pub(super) struct Ways {
+    plan: Option<Plan>,
+    /// The conditions, and whether they hold.
+    pub decided: Vec<(TermId, bool)>,
+    /// What holds.
+    known: Vec<TermId>,
+    /// All of it.
+    pub path: Option<TermId>,
+}
+
+impl Ways {
+    pub(super) fn new(plan: Option<Plan>) -> Ways {
+        Ways {
+            plan,
+            ..Ways::default()
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Who goes on at an instruction whose conditions are decided; none if they are not, but may be in another run.
+    pub(super) fn decide_ways(
+        &mut self,
+        yes: u32,
+        under: &Under,
+        pc: Pc,
+    ) -> Result<Option<u32>, Stop> {
+        let is_apart = |p: &Plan| p.apart.contains(&pc);
+        if !self.ways.plan.as_ref().is_some_and(is_apart) {
+            return Ok(None);
+        }
+        let mut yes = yes;
+        for lane in lanes(under.mask) {
+            match self.decide(under.cond[lane]) {
+                Some(holds) => yes |= u32::from(holds) << lane,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(yes))
+    }
+
+    /// Asks for a run that decides the conditions of an instruction, if that can be.
+    pub(super) fn ask_for_ways(&self, under: &Under, pc: Pc) -> Result<(), Stop> {
+        let Some(plan) = &self.ways.plan else {
+            return Ok(());
+        };
+        let asks_inputs = |lane| asks_inputs(&self.values.store, under.cond[lane]);
+        match !plan.apart.contains(&pc) && lanes(under.mask).all(asks_inputs) {
+            true => Err(Stop::Apart(pc)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a condition holds: by what is decided, or as the plan says.
+    fn decide(&mut self, cond: TermId) -> Option<bool> {
+        let store = &mut self.values.store;
+        if let Some(known) = store.as_bool(cond) {
+            return Some(known);
+        }
+        let not = store.not(cond);
+        if let Some(path) = self.ways.path {
+            if store.excludes(path, cond) {
+                return Some(false);
+            }
+            if store.excludes(path, not) {
+                return Some(true);
+            }
+        }
+        let ways = &mut self.ways;
+        let at = ways.decided.len();
+        if at >= DEPTH || !asks_inputs(store, cond) {
+            return None;
+        }
+        let plan = ways.plan.as_ref()?;
+        let holds = plan.holds.get(at).copied().unwrap_or(true);
+        let new = if holds { cond } else { not };
+        ways.decided.push((cond, holds));
+        ways.known.push(new);
+        let all = ways.path.map_or(new, |p| store.and(p, new));
+        ways.path = Some(all);
+        Some(holds)
+    }
+
+    /// What an access happens under if it may be one of an array, where the run decided anything.
+    pub(super) fn on_path(&mut self, exec: u32, space: Space, under: &Under) -> Option<Under> {
+        let path = self.ways.path?;
+        if !matches!(space, Space::Global | Space::Generic) {
+            return None;
+        }
+        let mut all = Under::none();
+        all.mask = exec;
+        for lane in lanes(exec) {
+            all.cond[lane] = match under.mask >> lane & 1 {
+                1 => self.values.store.and(path, under.cond[lane]),
+                _ => path,
+            };
+        }
+        Some(all)
+    }
+
+    /// What a value is where everything holds that the run decided.
+    pub(super) fn decided_value(&mut self, v: Val) -> Val {
+        self.values.where_true(&self.ways.known, v)
+    }
+}
+
+/// True if a condition is a question about inputs alone.
+fn asks_inputs(store: &TermStore, cond: TermId) -> bool {
+    let below = store.met(&[cond], LOOKED_AT, |t, open| {
+        store.children(t, |c| open.push(c));
+        matches!(
+            store.get(t),
+            Term::Fresh { .. } | Term::Poison { .. } | Term::Word(_)
+        )
+    });
+    below.is_some_and(|found| found.is_empty())
+}
+
+/// True for a kernel whose accesses to arrays may all be put under a condition.
+fn is_plain(kernel: &Kernel) -> bool {
+    let weak = |a: &crate::kernel::Access| a.sem == Sem::Weak && !a.volatile;
+    kernel.insts.iter().all(|inst| match &inst.op {
+        Op::Ld { access, .. } | Op::St { access, .. } => weak(access),
+        Op::Atom { .. } | Op::Ldmatrix { .. } | Op::Stmatrix { .. } => true,
+        Op::Async(_) | Op::Unsupported(_) | Op::CpAsync { .. } => false,
+        op => !op.effects().accesses,
+    })
+}
+
+/// Runs one CTA once for each way that it can go at branches whose ways cannot be merged; none if that does not say
+/// what every way leaves.
+pub fn run_ways(inputs: &Inputs, noting: &Noting) -> Option<Vec<Outcome>> {
+    let Inputs {
+        kernel,
+        launch,
+        limits,
+        ..
+    } = *inputs;
+    let plain = !launch.numbers && launch.words.is_none() && noting.following.is_none();
+    if !plain || launch.team().len() > 1 || !is_plain(kernel) {
+        return None;
+    }
+    let mut apart = FxHashSet::default();
+    'again: loop {
+        let mut out: Vec<Outcome> = Vec::new();
+        let mut forks = Forks::default();
+        let mut open: Vec<Vec<bool>> = vec![Vec::new()];
+        while let Some(holds) = open.pop() {
+            if out.len() + open.len() >= MOST || limits.reached().is_some() {
+                return None;
+            }
+            let given = holds.len();
+            let plan = Plan {
+                apart: apart.clone(),
+                holds,
+            };
+            let ran = run::run_one(inputs, noting, &Pins::default(), Some(plan));
+            let (outcome, decided) = match ran {
+                Ok(ran) => (ran.outcome, ran.decided),
+                Err(pc) => {
+                    apart.insert(pc);
+                    continue 'again;
+                }
+            };
+            if !outcome.unknowns.is_empty() || !outcome.by_schedule.is_empty() {
+                return None;
+            }
+            if !forks.agree(&outcome.store, &decided) {
+                return None;
+            }
+            for at in given..decided.len() {
+                let mut other: Vec<bool> = decided[..at].iter().map(|d| d.1).collect();
+                other.push(!decided[at].1);
+                open.push(other);
+            }
+            out.push(under(outcome, &decided));
+        }
+        return (out.len() > 1).then_some(out);
+    }
+}
+
+/// The conditions of all forks, by what was decided before.
+#[derive(Default)]
+struct Forks {
+    store: TermStore,
+    known: BTreeMap<Vec<bool>, TermId>,
+}
+
+impl Forks {
+    /// True if a run asks at each fork what the other runs ask there.
+    fn agree(&mut self, store: &TermStore, decided: &[(TermId, bool)]) -> bool {
+        let mut copied = Copied::default();
+        let mut before = Vec::new();
+        decided.iter().all(|&(cond, holds)| {
+            let cond = self.store.import_one(store, cond, &mut copied, |_, _| {});
+            let known = *self.known.entry(before.clone()).or_insert(cond);
+            before.push(holds);
+            known == cond
+        })
+    }
+}
+
+/// What a run says, where what it decided holds.
+fn under(mut out: Outcome, decided: &[(TermId, bool)]) -> Outcome {
+    let store = &mut out.store;
+    let mut path = store.bool(true);
+    for &(cond, holds) in decided {
+        let cond = if holds { cond } else { store.not(cond) };
+        path = store.and(path, cond);
+    }
+    if store.as_bool(path) == Some(true) {
+        return out;
+    }
+    for c in &mut out.conditionals {
+        c.cond = store.and(path, c.cond);
+    }
+    out.conditionals
+        .retain(|c| store.as_bool(c.cond) != Some(false));
+    for g in &mut out.gathers {
+        g.cond = Some(g.cond.map_or(path, |c| store.and(path, c)));
+    }
+    for o in &mut out.obligations {
+        let Obligation { equal: (a, b), .. } = o;
+        *a = store.select(path, *a, *b);
+    }
+    out.obligations.retain(|o| o.equal.0 != o.equal.1);
+    let defects = std::mem::take(&mut out.defects);
+    out.conditionals
+        .extend(defects.into_iter().map(|d| conditional(d, path)));
+    out
+}
+
+/// A defect on the inputs of a run.
+fn conditional(defect: Finding<DefectKind>, cond: TermId) -> Conditional {
+    let open = Finding {
+        kind: UnknownKind::Undecided,
+        message: format!("{}, if an input makes the kernel go there", defect.message),
+        count: defect.count,
+        sites: defect.sites.clone(),
+    };
+    Conditional {
+        cond,
+        values: Vec::new(),
+        defect,
+        open,
+    }
+}
