@@ -306,11 +306,8 @@ fn twice(s: &mut TermStore, fmt: Fmt, mods: u8, [a, b]: [TermId; 2]) -> Vec<Term
         let difference = s.word(of(Does::Float(FloatOp::Sub), rounded), &list);
         out.push(s.word(of(Does::Float(FloatOp::Abs), plain), &[difference]));
     }
-    let [cut, flushing] = [(true, false), (false, true)].map(|(sat, ftz)| FloatMods {
-        sat,
-        ftz,
-        ..plain
-    });
+    let [cut, flushing] =
+        [(true, false), (false, true)].map(|(sat, ftz)| FloatMods { sat, ftz, ..plain });
     let op = [FloatOp::Add, FloatOp::Mul][usize::from(mods >> 3 & 1)];
     out.push(s.word(of(Does::Float(op), FloatMods { rnd, ..cut }), &[a, b]));
     let sum = s.word(of(Does::Float(op), rounded), &[a, b]);

@@ -80,7 +80,13 @@ pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
         let store = &outcome.store;
         // Making an input simple takes longer than finding it, and one that is merged is not shown.
         let more = || {
-            let found = minimise(store, &turned(store, &pairs), arrays, *found, options.limits);
+            let found = minimise(
+                store,
+                &turned(store, &pairs),
+                arrays,
+                *found,
+                options.limits,
+            );
             differs(store, &found, arrays)
         };
         match o.otherwise {
@@ -91,7 +97,11 @@ pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
 }
 
 /// Merges a finding whose message has one more part if it is the first at its places.
-fn merge_told<K: PartialEq>(list: &mut Vec<Finding<K>>, f: Finding<K>, more: impl FnOnce() -> String) {
+fn merge_told<K: PartialEq>(
+    list: &mut Vec<Finding<K>>,
+    f: Finding<K>,
+    more: impl FnOnce() -> String,
+) {
     let known = list.len();
     merge(list, f);
     if list.len() > known

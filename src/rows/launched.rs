@@ -15,16 +15,19 @@ pub(super) fn decided(small: &Instance, here: &Instance) -> String {
     let mut all: Vec<String> = Vec::new();
     if old.len() != new.len() {
         let [a, b] = [old, new].map(<[Resolved]>::len);
-        all.push(format!("the number of launches ({b}, and {a} in the smallest)"));
+        all.push(format!(
+            "the number of launches ({b}, and {a} in the smallest)"
+        ));
     }
     for (i, (old, new)) in old.iter().zip(new).enumerate() {
         let of = match here.setup.kernels.len() {
             1 => String::new(),
             _ => format!(" of launch {i}"),
         };
-        all.extend(differing(old, new).map(|[what, a, b]| {
-            format!("{what}{of} ({b}, and {a} in the smallest)")
-        }));
+        all.extend(
+            differing(old, new)
+                .map(|[what, a, b]| format!("{what}{of} ({b}, and {a} in the smallest)")),
+        );
     }
     if !small.is_of(here) {
         all.push("the code (another kernel than in the smallest)".to_string());
