@@ -130,7 +130,7 @@ fn judged(
     }
 
     if options.bits {
-        let same = is_one_kernel(&lowered);
+        let same = lowered.iter().all(|l| is_one(l, &lowered[0]));
         if formula.is_some() {
             let message = "bits are those of two kernels: a formula is about real numbers";
             return Err(Failure::new(ErrorKind::Usage, message));
@@ -166,9 +166,8 @@ fn judged(
 
 /// Lets numbers remember how they were made, and by which code: launches of one kernel are of one.
 pub(crate) fn remember(setup: &mut Setup, lowered: &[Lowered]) {
-    let same = |a: &Kernel, b: &Kernel| a.name == b.name && a.source.text == b.source.text;
     for (l, k) in lowered.iter().zip(&mut setup.kernels) {
-        let first = lowered.iter().position(|m| same(&l.kernel, &m.kernel));
+        let first = lowered.iter().position(|m| is_one(l, m));
         k.launch.trees = first.map(|i| i as u32);
     }
 }
@@ -184,10 +183,10 @@ pub(crate) fn one_launch_each(specs: &[KernelSpec], flag: &str) -> Result<(), Fa
     }
 }
 
-/// True if all of them are one entry of one text.
-fn is_one_kernel(all: &[Lowered]) -> bool {
-    let text = |l: &Lowered| (l.kernel.source.text.clone(), l.kernel.name.clone());
-    all.iter().all(|l| text(l) == text(&all[0]))
+/// True if both are one entry of one text.
+pub(crate) fn is_one(a: &Lowered, b: &Lowered) -> bool {
+    let [a, b] = [a, b].map(|l| &l.kernel);
+    a.name == b.name && a.source.text == b.source.text
 }
 
 /// A pair that is compared, apart from the bindings.
@@ -400,9 +399,10 @@ impl Asked<'_> {
         setup: &Setup,
         options: &decide::Options,
     ) -> bits::Decided {
-        let last = self.lowered.len() - 1;
+        let launches = self.lowered.iter().zip(&setup.kernels);
+        let numbered = launches.filter_map(|(l, k)| Some((k.launch.words?.code, &l.kernel)));
         let pair = bits::Pair {
-            kernels: [&self.lowered[0].kernel, &self.lowered[last].kernel],
+            kernels: numbered.collect(),
             arrays: &setup.arrays,
             options,
             contracts_alike: self.options.contracts_alike,

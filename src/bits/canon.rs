@@ -391,8 +391,8 @@ impl Canon {
                 if images.made[t.0 as usize] != Floats::Several =>
             {
                 let p = images.get(p, Reader::Bits);
-                let [a, b] = [a, b].map(|c| images.get(c, Reader::Float));
-                self.store.select(p, a, b)
+                let sides = [a, b].map(|c| images.get(c, Reader::Float));
+                self.identities.chosen(&mut self.store, p, sides)
             }
             _ if reader == Reader::Float => {
                 match (upper_half(from, t), signed(from, t, &images.made)) {

@@ -37,8 +37,8 @@ impl Side<'_> {
         })
     }
 
-    /// The instruction that made a term, or what it is chosen from.
-    pub fn origin(self, t: TermId) -> Option<Pc> {
+    /// The number of the code and the instruction that made a term.
+    pub fn origin(self, t: TermId) -> Option<(u32, Pc)> {
         self.store.origin(t)
     }
 

@@ -29,8 +29,13 @@ pub enum Becomes {
     Operation(Operation, Vec<TermId>),
 }
 
-/// A rule: what an operation on operands of one store is as well.
-type Rule = fn(&mut Known<'_>, &Operation, &[TermId]) -> Option<Becomes>;
+/// What something in one store is as well.
+enum Rule {
+    /// An operation on operands.
+    Operation(fn(&mut Known<'_>, &Operation, &[TermId]) -> Option<Becomes>),
+    /// The choice by a condition between two terms.
+    Choice(fn(&mut Known<'_>, TermId, [TermId; 2]) -> Option<TermId>),
+}
 
 /// An identity.
 pub struct Identity {
@@ -59,126 +64,146 @@ pub struct Identities {
 const STEPS: usize = 32;
 
 /// All identities, in the order in which they are tried.
-pub const IDENTITIES: [Identity; 24] = [
+pub const IDENTITIES: [Identity; 28] = [
     Identity {
         name: "no rounding modifier",
         because: "without one, sums and products round to the nearest; a sum that may be joined with a product keeps its spelling",
-        rule: sums::unrounded,
+        rule: Rule::Operation(sums::unrounded),
     },
     Identity {
         name: "difference",
         because: "a - b is a + (-b) in every rounding (IEEE 754, 6.3)",
-        rule: sums::difference,
+        rule: Rule::Operation(sums::difference),
     },
     Identity {
         name: "sign of a sign",
         because: "neg and abs change the sign bit alone",
-        rule: choices::signs,
+        rule: Rule::Operation(choices::signs),
     },
     Identity {
         name: "sign of a factor",
         because: "the exact product has the sign of both factors together, and rounding to the nearest or to zero does not look at it",
-        rule: products::factors,
+        rule: Rule::Operation(products::factors),
     },
     Identity {
         name: "operands in any order",
         because: "sums, products and equality are symmetric",
-        rule: sums::commuted,
+        rule: Rule::Operation(sums::commuted),
     },
     Identity {
         name: "comparison from the other side",
         because: "a > b is b < a, and an unordered comparison is the negation of the opposite ordered one",
-        rule: choices::compared,
+        rule: Rule::Operation(choices::compared),
     },
     Identity {
         name: "largest and least of a set",
         because: "zeros are ordered by sign and a NaN is dropped or kept by all steps alike, so that order, grouping and repetition do not matter",
-        rule: choices::set,
+        rule: Rule::Operation(choices::set),
     },
     Identity {
         name: "minus zero added",
         because: "x + -0 is x, but where zeros of both signs sum up to -0 (.rm) or a subnormal x is flushed",
-        rule: sums::minus_zero,
+        rule: Rule::Operation(sums::minus_zero),
     },
     Identity {
         name: "zero added to what is never -0",
         because: "a rounded sum that began at +0 is -0 never, so that adding +0 leaves it",
-        rule: sums::zero,
+        rule: Rule::Operation(sums::zero),
     },
     Identity {
         name: "two summands onto zero",
         because: "(0 + a) + b, (0 + b) + a and (0 + a) + (0 + b) are +0 where both are zeros, and else a + b, flushed alike",
-        rule: sums::onto_zero,
+        rule: Rule::Operation(sums::onto_zero),
     },
     Identity {
         name: "narrowed after widening",
         because: "a wider format holds every number of a narrower one",
-        rule: formats::narrowed,
+        rule: Rule::Operation(formats::narrowed),
     },
     Identity {
         name: "widened in steps",
         because: "each step is exact; a bf16 is the upper half of an f32",
-        rule: formats::widened,
+        rule: Rule::Operation(formats::widened),
     },
     Identity {
         name: "repeated sum",
         because: "2x is exact, and the rounded sums of up to five x are 2x, 3x, 4x, 5x rounded once",
-        rule: sums::repeated,
+        rule: Rule::Operation(sums::repeated),
     },
     Identity {
         name: "quotient by a power of two",
         because: "x / 2^k and x * 2^-k are one real number, rounded once, where 2^-k is a normal number",
-        rule: products::quotient,
+        rule: Rule::Operation(products::quotient),
     },
     Identity {
         name: "exact product",
         because: "a product of two numbers of a format with half of the digits and exponents is exact, so that it is not rounded before the sum",
-        rule: products::exact,
+        rule: Rule::Operation(products::exact),
     },
     Identity {
         name: "product with 1",
         because: "the exact product is x, which is a number of the format; fused with a sum it is that sum",
-        rule: products::one,
+        rule: Rule::Operation(products::one),
     },
     Identity {
         name: "product onto minus zero",
         because: "x + -0 is x in the exact sum too, of which a zero keeps its sign to the nearest",
-        rule: products::onto_minus_zero,
+        rule: Rule::Operation(products::onto_minus_zero),
     },
     Identity {
         name: "reciprocal",
         because: "1/x is one real number, rounded once by either operation",
-        rule: products::reciprocal,
+        rule: Rule::Operation(products::reciprocal),
     },
     Identity {
         name: "powers of two",
         because: "a product with 2^n, n from 0 up, is exact or overflows, and then one with a larger power does",
-        rule: products::powers,
+        rule: Rule::Operation(products::powers),
     },
     Identity {
         name: "operation in twice the format",
         because: "with at least 2p + 2 bits rounding twice is rounding once, and what the wide format cannot hold becomes zero in the narrow one",
-        rule: formats::double,
+        rule: Rule::Operation(formats::double),
     },
     Identity {
         name: "narrowed from a wider format",
         because: "the widening is exact, so that the number is rounded once",
-        rule: formats::from_wider,
+        rule: Rule::Operation(formats::from_wider),
     },
     Identity {
         name: "integer that is not negative",
         because: "it is the same number with a sign and without, in as many bits as hold it",
-        rule: formats::of_natural,
+        rule: Rule::Operation(formats::of_natural),
     },
     Identity {
         name: "test for a number",
         because: "x equals x, and |x| is at most infinity, for all x but a NaN",
-        rule: choices::number,
+        rule: Rule::Operation(choices::number),
     },
     Identity {
         name: "rounding of what is exact",
         because: "a widening rounds nothing, so that how it rounds does not matter",
-        rule: formats::exact,
+        rule: Rule::Operation(formats::exact),
+    },
+    Identity {
+        name: "size of a difference",
+        because: "a - b and b - a differ in their sign alone, to the nearest and to zero",
+        rule: Rule::Operation(sums::size),
+    },
+    Identity {
+        name: "saturated afterwards",
+        because: "an operation with .sat cuts off its rounded result, as a conversion with .sat does",
+        rule: Rule::Operation(formats::saturated),
+    },
+    Identity {
+        name: "flushed twice",
+        because: "an operation with .ftz flushes its operands, with their sign, so that neg and abs before it need not",
+        rule: Rule::Operation(choices::flushed),
+    },
+    Identity {
+        name: "chosen by size",
+        because: "x > c ? x : c is the larger of both for a known number c: of a NaN it is c, and of equal numbers c, so that c is no zero of the other sign",
+        rule: Rule::Choice(choices::extremum),
     },
 ];
 
@@ -192,8 +217,10 @@ fn simplest(
     for _ in 0..STEPS {
         let mut rules = IDENTITIES.iter().enumerate();
         let found = rules.find_map(|(i, identity)| {
-            let becomes = (identity.rule)(known, &operation, &operands)?;
-            Some((i, becomes))
+            let Rule::Operation(rule) = identity.rule else {
+                return None;
+            };
+            Some((i, rule(known, &operation, &operands)?))
         });
         match found {
             None => break,
@@ -228,6 +255,23 @@ impl Identities {
         };
         let used = &mut self.used;
         simplest(&mut known, operation, operands, &mut |i| used[i] += 1)
+    }
+
+    /// The simplest that the choice by a condition between two floats is.
+    pub fn chosen(&mut self, store: &mut TermStore, p: TermId, sides: [TermId; 2]) -> TermId {
+        let mut known = Known {
+            store,
+            never_minus_zero: &mut self.never_minus_zero,
+        };
+        for (i, identity) in IDENTITIES.iter().enumerate() {
+            if let Rule::Choice(rule) = identity.rule
+                && let Some(t) = rule(&mut known, p, sides)
+            {
+                self.used[i] += 1;
+                return t;
+            }
+        }
+        store.select(p, sides[0], sides[1])
     }
 
     /// True for a product, with any sign, that is exact in a format: a sum with it is the same joined and apart.

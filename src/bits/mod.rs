@@ -54,8 +54,8 @@ const CONDITIONS: usize = 8;
 
 /// A pair of kernels that were run.
 pub struct Pair<'a> {
-    /// The kernels.
-    pub kernels: [&'a Kernel; 2],
+    /// The kernels of the launches of both, each with the number of its code.
+    pub kernels: Vec<(u32, &'a Kernel)>,
     /// The arrays of the pair.
     pub arrays: &'a Arrays,
     /// The limits, and what of the grids was run.
@@ -423,12 +423,13 @@ impl Compared<'_> {
         });
         let (x, y) = differ::first(a, b, (e.content[0], e.content[1]));
         let mut sites = Vec::new();
-        let mut said = |s: usize, side: differ::Side<'_>, t: TermId| {
+        let mut said = |side: differ::Side<'_>, t: TermId| {
             let formula = text::formula(side.store, self.pair.arrays, t, Bounds::default());
-            let kernel = self.pair.kernels[s];
-            match side.origin(t) {
+            let kernel = |code| self.pair.kernels.iter().find(|k| k.0 == code);
+            let origin = side.origin(t);
+            match origin.and_then(|(code, pc)| Some((kernel(code)?.1, pc))) {
                 None => formula,
-                Some(pc) => {
+                Some((kernel, pc)) => {
                     let site = Site::new(&kernel.source, kernel.span(pc), "differs here first");
                     let line = format!("{formula} ({}:{})", site.file, site.line);
                     sites.push(site);
@@ -436,7 +437,7 @@ impl Compared<'_> {
                 }
             }
         };
-        let (reference, optimized) = (said(0, a, x), said(1, b, y));
+        let (reference, optimized) = (said(a, x), said(b, y));
         let message = format!(
             "the first operation that differs is {reference} in the reference and {optimized} in the \
              optimized kernel"

@@ -105,6 +105,12 @@ fn program(s: &mut TermStore, fmt: Fmt, steps: &[Step]) -> Vec<(TermId, Fmt)> {
             3 | 4 => word(s, FloatOp::Mul, flags, &[a, b]),
             5 => word(s, FloatOp::Fma, flags, &[a, b, c]),
             6 | 7 => word(s, FloatOp::Neg, plain, &[a]),
+            8 if mods & 1 == 0 => {
+                for t in twice(s, fmt, mods, [a, b]) {
+                    all.push((t, fmt));
+                }
+                continue;
+            }
             8 => word(s, FloatOp::Abs, plain, &[a]),
             9 | 10 => word(s, FloatOp::Max, extremum, &[a, b]),
             11 => word(s, FloatOp::Min, extremum, &[a, b]),
@@ -286,6 +292,46 @@ fn exact_product(
     };
     let apart = s.word(sum, &[product, z]);
     [fused, apart].map(|t| s.word(Operation::new(Does::Convert, (fmt, wide), nearest), &[t]))
+}
+
+/// Pairs of spellings of one number: the size of a difference, a sum that is cut off, one of a flushed number, and the
+/// larger and the smaller of a number and a known one.
+fn twice(s: &mut TermStore, fmt: Fmt, mods: u8, [a, b]: [TermId; 2]) -> Vec<TermId> {
+    let plain = FloatMods::default();
+    let of = |does, mods| Operation::new(does, (fmt, fmt), mods);
+    let rnd = [Rnd::Rn, Rnd::Rz, Rnd::Rm, Rnd::Rp][usize::from(mods >> 1 & 3)];
+    let rounded = FloatMods { rnd, ..plain };
+    let mut out = Vec::new();
+    for list in [[a, b], [b, a]] {
+        let difference = s.word(of(Does::Float(FloatOp::Sub), rounded), &list);
+        out.push(s.word(of(Does::Float(FloatOp::Abs), plain), &[difference]));
+    }
+    let [cut, flushing] =
+        [(true, false), (false, true)].map(|(sat, ftz)| FloatMods { sat, ftz, ..plain });
+    let op = [FloatOp::Add, FloatOp::Mul][usize::from(mods >> 3 & 1)];
+    out.push(s.word(of(Does::Float(op), FloatMods { rnd, ..cut }), &[a, b]));
+    let sum = s.word(of(Does::Float(op), rounded), &[a, b]);
+    out.push(s.word(of(Does::Convert, cut), &[sum]));
+    let sign = [FloatOp::Neg, FloatOp::Abs][usize::from(mods >> 4 & 1)];
+    for how in [plain, flushing] {
+        let x = s.word(of(Does::Float(sign), how), &[a]);
+        let sum = of(Does::Float(op), FloatMods { rnd, ..flushing });
+        out.push(s.word(sum, &[x, b]));
+    }
+    let one = s.bits(1, 1);
+    for c in [0, 1 << (fmt.bits() - 1), fmt_one(fmt)] {
+        let c = s.bits(fmt.bits() as u8, c);
+        for op in [FloatOp::Max, FloatOp::Min] {
+            out.push(s.word(of(Does::Float(op), plain), &[a, c]));
+        }
+        for cmp in [Cmp::Gt, Cmp::Ge, Cmp::Lt, Cmp::Le, Cmp::Gtu, Cmp::Ltu] {
+            let bit = s.word(of(Does::Compare(cmp), plain), &[a, c]);
+            let p = s.icmp(ICmp::Eq, bit, one);
+            out.push(s.select(p, a, c));
+            out.push(s.select(p, c, a));
+        }
+    }
+    out
 }
 
 /// A number with another sign, by operations on its bits.

@@ -33,7 +33,8 @@ const STEPS: u64 = 20_000_000;
 
 enum Settled {
     Warning(Finding<WarningKind>),
-    Defect(Finding<DefectKind>),
+    /// The writes differ on an input.
+    Differs(Box<Found>),
     Unknown(Finding<UnknownKind>),
 }
 
@@ -65,12 +66,46 @@ pub fn discharge(outcome: &mut Outcome, arrays: &Arrays, options: &Options) {
             })
             .collect()
     });
-    for s in settled.into_iter().flatten() {
+    let mut differing = Vec::new();
+    for ((o, pairs), s) in open.into_iter().zip(settled.into_iter().flatten()) {
         match s {
             Settled::Warning(f) => merge(&mut outcome.warnings, f),
-            Settled::Defect(f) => merge(&mut outcome.defects, f),
+            Settled::Differs(found) => differing.push((o, pairs, found)),
             Settled::Unknown(f) => merge(&mut outcome.unknowns, f),
         }
+    }
+    for (o, pairs, found) in differing {
+        let store = &outcome.store;
+        // Making an input simple takes longer than finding it, and one that is merged is not shown.
+        let more = || {
+            let found = minimise(
+                store,
+                &turned(store, &pairs),
+                arrays,
+                *found,
+                options.limits,
+            );
+            differs(store, &found, arrays)
+        };
+        match o.otherwise {
+            Otherwise::Defect(f) => merge_told(&mut outcome.defects, f, more),
+            Otherwise::Open(f) => merge_told(&mut outcome.unknowns, f, more),
+        }
+    }
+}
+
+/// Merges a finding whose message has one more part if it is the first at its places.
+fn merge_told<K: PartialEq>(
+    list: &mut Vec<Finding<K>>,
+    f: Finding<K>,
+    more: impl FnOnce() -> String,
+) {
+    let known = list.len();
+    merge(list, f);
+    if list.len() > known
+        && let Some(f) = list.last_mut()
+    {
+        f.message.push_str(&more());
     }
 }
 
@@ -175,6 +210,14 @@ fn name_indices(store: &TermStore, cond: TermId, arrays: &Arrays, found: &mut Fo
     found.inputs.splice(0..0, indices.iter().copied());
 }
 
+/// Pairs with an infinity second: a search looks for inputs on which the first of two values is a number, the other one
+/// may be infinite, and which write came first does not matter.
+fn turned(store: &TermStore, pairs: &goal::Pairs) -> goal::Pairs {
+    let infinite = |t: TermId| matches!(store.get(t), Term::Inf { .. });
+    let turn = |&(a, b): &(TermId, TermId)| if infinite(a) { (b, a) } else { (a, b) };
+    pairs.iter().map(turn).collect()
+}
+
 /// Settles one obligation. Without a prover (another defect is known, and after a race the values
 /// are those of one schedule only) it is at most refuted.
 fn settle(
@@ -185,14 +228,7 @@ fn settle(
     options: &Options,
     prover: Option<&mut Prover<'_>>,
 ) -> Settled {
-    // A search looks for inputs on which the first of two values is a number; where that is infinite the
-    // other one may be, and which write came first does not matter.
-    let infinite = |t: TermId| matches!(store.get(t), Term::Inf { .. });
-    let turned: goal::Pairs = pairs
-        .iter()
-        .map(|&(a, b)| if infinite(a) { (b, a) } else { (a, b) })
-        .collect();
-    let pairs = &turned;
+    let pairs = &turned(store, pairs);
     let look = |steps| {
         let budget = Budget {
             steps,
@@ -211,8 +247,7 @@ fn settle(
     if pairs.iter().any(|(a, b)| a != b)
         && let Some(found) = look(FIRST_STEPS).found
     {
-        let found = minimise(store, pairs, arrays, found, options.limits);
-        return differing(store, o, &found, arrays);
+        return Settled::Differs(Box::new(found));
     }
     let Some(prover) = prover else {
         if pairs.iter().all(|(a, b)| a == b) {
@@ -245,8 +280,7 @@ fn settle(
     };
     let search = look(STEPS);
     if let Some(found) = search.found {
-        let found = minimise(store, pairs, arrays, found, options.limits);
-        return differing(store, o, &found, arrays);
+        return Settled::Differs(Box::new(found));
     }
     let (kind, why) = reason::unequal(store, arrays, proof, (a, b), search.within_rounding);
     let (what, count, sites) = o.otherwise.parts();
@@ -258,25 +292,15 @@ fn settle(
     })
 }
 
-/// Two writes that differ, with the input on which they do.
-fn differing(store: &TermStore, o: &Obligation, found: &Found, arrays: &Arrays) -> Settled {
+/// Two values that differ, with the input on which they do, in words.
+fn differs(store: &TermStore, found: &Found, arrays: &Arrays) -> String {
     let show = |v| text::value(v, None).map_or("undefined".to_string(), |s| s.text);
     let given = given(store, found, arrays);
-    let more = format!(
+    format!(
         "; the values differ: {} and {} with {given}",
         show(&found.reference),
         show(&found.optimized)
-    );
-    match o.otherwise.clone() {
-        Otherwise::Defect(mut f) => {
-            f.message.push_str(&more);
-            Settled::Defect(f)
-        }
-        Otherwise::Open(mut f) => {
-            f.message.push_str(&more);
-            Settled::Unknown(f)
-        }
-    }
+    )
 }
 
 /// The inputs that were found, in words.

@@ -5,39 +5,29 @@
 //! know which of them differ between the two launches. Each is named with both values; that it is the cause is not claimed.
 
 use crate::explain::text;
-use crate::spec::Number;
+use crate::spec::{Number, Resolved};
 
 use super::Instance;
 
 /// What differs between the launches of two instances, as a sentence.
 pub(super) fn decided(small: &Instance, here: &Instance) -> String {
-    let [old, new] = [small, here].map(|i| &i.alone.setup.kernels[0]);
-    let extent = |[x, y, z]: [u32; 3]| format!("({x},{y},{z})");
-    let bytes = |n: Option<u64>| n.map_or("unlimited".to_string(), |n| format!("{n} bytes"));
-    let of = [old, new].map(|r| {
-        let launch = &r.launch;
-        [
-            ("the grid", extent(launch.grid)),
-            ("the block", extent(launch.block)),
-            ("the cluster", extent(launch.cluster)),
-            ("dynamic shared memory", bytes(launch.dynamic_shared)),
-        ]
-    });
-    let [before, after] = of;
+    let [old, new] = [small, here].map(|i| &i.setup.kernels[..]);
     let mut all: Vec<String> = Vec::new();
-    for ((what, a), (_, b)) in before.into_iter().zip(after) {
-        if a != b {
-            all.push(format!("{what} ({b}, and {a} in the smallest)"));
-        }
+    if old.len() != new.len() {
+        let [a, b] = [old, new].map(<[Resolved]>::len);
+        all.push(format!(
+            "the number of launches ({b}, and {a} in the smallest)"
+        ));
     }
-    for n in &new.numbers {
-        let same = |o: &&Number| (o.position, o.offset) == (n.position, n.offset);
-        if let Some(o) = old.numbers.iter().find(same)
-            && o.bits != n.bits
-        {
-            let [a, b] = [o, n].map(|n| text::bits(n.bits, Some(n.ty)).text);
-            all.push(format!("`{}` ({b}, and {a} in the smallest)", n.label));
-        }
+    for (i, (old, new)) in old.iter().zip(new).enumerate() {
+        let of = match here.setup.kernels.len() {
+            1 => String::new(),
+            _ => format!(" of launch {i}"),
+        };
+        all.extend(
+            differing(old, new)
+                .map(|[what, a, b]| format!("{what}{of} ({b}, and {a} in the smallest)")),
+        );
     }
     if !small.is_of(here) {
         all.push("the code (another kernel than in the smallest)".to_string());
@@ -47,4 +37,35 @@ pub(super) fn decided(small: &Instance, here: &Instance) -> String {
         Some((only, [])) => format!("the batch decides {only}"),
         Some((last, rest)) => format!("the batch decides {} and {last}", rest.join(", ")),
     }
+}
+
+/// Each thing in which two launches differ, as it is called, with both of its values.
+fn differing(old: &Resolved, new: &Resolved) -> impl Iterator<Item = [String; 3]> {
+    let extent = |[x, y, z]: [u32; 3]| format!("({x},{y},{z})");
+    let bytes = |n: Option<u64>| n.map_or("unlimited".to_string(), |n| format!("{n} bytes"));
+    let of = |r: &Resolved| {
+        let launch = &r.launch;
+        [
+            ("the grid", extent(launch.grid)),
+            ("the block", extent(launch.block)),
+            ("the cluster", extent(launch.cluster)),
+            ("dynamic shared memory", bytes(launch.dynamic_shared)),
+        ]
+    };
+    let mut all: Vec<[String; 3]> = Vec::new();
+    for ((what, a), (_, b)) in of(old).into_iter().zip(of(new)) {
+        if a != b {
+            all.push([what.to_string(), a, b]);
+        }
+    }
+    for n in &new.numbers {
+        let same = |o: &&Number| (o.position, o.offset) == (n.position, n.offset);
+        if let Some(o) = old.numbers.iter().find(same)
+            && o.bits != n.bits
+        {
+            let [a, b] = [o, n].map(|n| text::bits(n.bits, Some(n.ty)).text);
+            all.push([format!("`{}`", n.label), a, b]);
+        }
+    }
+    all.into_iter()
 }

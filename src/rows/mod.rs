@@ -8,33 +8,38 @@
 //!
 //! Sound: the rows that are compared are those of these launches; nothing is said of other sizes.
 
-use std::slice::from_ref;
 use std::time::Instant;
 
 mod launched;
 pub mod pattern;
 pub mod rename;
 
-use crate::alone::Alone;
+use crate::alone::bound;
 use crate::answer::{self, Command, ErrorKind, Outputs, Part, RowLaunch, UnknownKind};
 use crate::bits;
-use crate::check::{Found, assumptions, counted, limits, times};
+use crate::check::{Found, assumptions, counted, is_one, limits, ran, times};
 use crate::decide::{self, Coverage};
 use crate::explain::{self, Decision};
-use crate::grid::sequence::Ended;
-use crate::grid::{self, Subject};
-use crate::input::Files;
+use crate::grid::Subject;
+use crate::grid::sequence::{self, Ended};
+use crate::input::{self, Files, Lowered};
+use crate::kernel::Kernel;
+use crate::report::launches::Ran;
 use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::sim::Side;
-use crate::spec::{Array, Arrays, Layers, Limits, Numbered, Options, Role};
+use crate::spec::{
+    Array, Arrays, KernelSpec, Layers, Limits, Numbered, Options, Role, Setup, Which,
+};
 use crate::term::ArrayId;
 
 use pattern::{Pattern, Rowed};
-use rename::Named;
+use rename::{Named, Renaming};
 
-/// One instance, run.
+/// One instance, run: a launch, or several one after the other.
 struct Instance {
-    alone: Alone,
+    specs: Vec<KernelSpec>,
+    lowered: Vec<Lowered>,
+    setup: Setup,
     covered: Ended,
 }
 
@@ -60,10 +65,11 @@ fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failur
     let mut here = Instance::read(layers, files)?;
     let parsed = Instant::now();
     // What depends on the schedule is another unknown on each side.
-    // A compiler may join a product and a sum in one code and not in another.
-    let other = u32::from(!small.is_of(&here));
-    small.run((!by_values).then_some(0), limits, Side::Reference);
-    here.run((!by_values).then_some(other), limits, Side::Optimized);
+    if !by_values {
+        number([&mut small, &mut here]);
+    }
+    small.run(limits, Side::Reference);
+    here.run(limits, Side::Optimized);
     let simulated = Instant::now();
     let mut compared = Compared {
         pattern: &pattern,
@@ -88,7 +94,7 @@ fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failur
         (None, true, true) => Verdict::Equivalent,
         (None, true, false) => Verdict::Unknown,
     };
-    let ran = here.alone.ran();
+    let ran = here.ran();
     for launch in &ran {
         let missing = launch.missing(&found.unknown);
         found.unknown.extend(missing);
@@ -101,7 +107,7 @@ fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failur
         unknown: found.unknown,
         counterexample: example,
         outputs: Outputs::Compared(outputs),
-        assumptions: assumptions(here.alone.setup.assumptions.clone(), found.assumptions),
+        assumptions: assumptions(here.setup.assumptions.clone(), found.assumptions),
         ..report::begin(Command::Rows, vec![described], &options)
     };
     report.stats.seconds = times(start, parsed, simulated);
@@ -109,41 +115,87 @@ fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failur
     Ok(report)
 }
 
+/// Numbers the code of both: a compiler may join a product and a sum in one code and not in another.
+fn number(instances: [&mut Instance; 2]) {
+    let all: Vec<&Lowered> = instances.iter().flat_map(|i| &i.lowered).collect();
+    let first = |l: &&Lowered| all.iter().position(|m| is_one(l, m)).unwrap_or(0) as u32;
+    let codes: Vec<u32> = all.iter().map(first).collect();
+    let of = codes.len() as u32;
+    let launches = instances.into_iter().flat_map(|i| &mut i.setup.kernels);
+    for (k, code) in launches.zip(codes) {
+        let run = None;
+        k.launch.words = Some(Numbered { code, run, of });
+    }
+}
+
 impl Instance {
     fn read(layers: Layers, files: &Files) -> Result<Instance, Failure> {
+        let specs = input::launches(layers, Which::Kernel, files)?;
+        let (lowered, setup) = bound(&specs, &[], files)?;
         Ok(Instance {
-            alone: Alone::read(layers, None, files)?,
+            specs,
+            lowered,
+            setup,
             covered: Ended::default(),
         })
     }
 
-    /// True if both launch one code.
+    /// True if both launch the same code in the same order.
     fn is_of(&self, other: &Instance) -> bool {
-        let [a, b] = [self, other].map(|i| &i.alone.lowered.kernel);
-        (&a.name, &a.source.text) == (&b.name, &b.source.text)
+        let same = |(a, b)| is_one(a, b);
+        self.lowered.len() == other.lowered.len()
+            && self.lowered.iter().zip(&other.lowered).all(same)
     }
 
-    /// Runs the launch by words where its code has a number, else over the reals.
-    fn run(&mut self, code: Option<u32>, limits: Limits, side: Side) {
-        self.alone.setup.kernels[0].launch.words = code.map(|code| Numbered {
-            code,
-            run: None,
-            of: 2,
-        });
+    /// The launches, for findings.
+    fn ran(&self) -> Vec<Ran<'_>> {
+        ran(&self.specs, &self.lowered, &self.setup)
+    }
+
+    /// The kernels, each with the number of its code.
+    fn numbered(&self) -> impl Iterator<Item = (u32, &Kernel)> {
+        let launches = self.lowered.iter().zip(&self.setup.kernels);
+        launches.filter_map(|(l, k)| Some((k.launch.words?.code, &l.kernel)))
+    }
+
+    /// Runs the launches, by words where their code has a number, else over the reals.
+    fn run(&mut self, limits: Limits, side: Side) {
         let deciding = decide::Options {
             limits,
             ..decide::Options::default()
         };
-        let subject = Subject {
-            side,
-            ..self.alone.subject(&deciding)
-        };
-        self.covered = grid::all(&subject).into();
+        let launches = self.lowered.iter().zip(&self.setup.kernels);
+        let subjects: Vec<Subject> = launches
+            .map(|(lowered, resolved)| Subject {
+                kernel: lowered.run_by(&resolved.launch),
+                resolved,
+                side,
+                arrays: &self.setup.arrays,
+                deciding: &deciding,
+                without_values: false,
+            })
+            .collect();
+        self.covered = sequence::run(&subjects);
+    }
+
+    /// The launch that an operation stands in, by its file; the last one where there is none.
+    fn launched(&self, site: Option<&answer::Site>) -> usize {
+        let file = |l: &Lowered| site.is_some_and(|s| s.file == l.kernel.source.name);
+        let found = self.lowered.iter().position(file);
+        found.unwrap_or(self.lowered.len() - 1)
     }
 
     /// The arrays of a list.
     fn arrays(&self, list: &[Rowed]) -> Result<Vec<ArrayId>, Failure> {
-        list.iter().map(|r| r.array(&self.alone.setup)).collect()
+        list.iter().map(|r| r.array(&self.setup)).collect()
+    }
+
+    /// The only array of a name.
+    fn named(&self, name: &str) -> Option<ArrayId> {
+        let all = self.setup.arrays.0.iter().enumerate();
+        let mut named = all.filter(|(_, a)| a.name == name);
+        let (i, _) = named.next()?;
+        named.next().is_none().then_some(ArrayId(i as u32))
     }
 }
 
@@ -159,10 +211,10 @@ struct Compared<'a> {
     example: Option<answer::Counterexample>,
 }
 
-/// Named arrays of both instances, and all arrays of the comparison.
+/// The arrays of both instances, and all arrays of the comparison.
 struct Names {
-    outputs: [Vec<Named>; 2],
-    inputs: [Vec<Named>; 2],
+    small: Renaming,
+    here: Renaming,
     arrays: Arrays,
     /// Number of rows here.
     rows: u64,
@@ -173,9 +225,9 @@ impl Compared<'_> {
         let names = self.names()?;
         let (small, here) = (self.small, self.here);
         for instance in [small, here] {
-            let alone = &instance.alone;
-            let (ran, lowered) = (alone.ran(), from_ref(&alone.lowered));
-            self.found.add_side(&ran, lowered, &instance.covered);
+            let ran = instance.ran();
+            self.found
+                .add_side(&ran, &instance.lowered, &instance.covered);
             self.found.add(&ran, &instance.covered.outcome);
             if std::ptr::eq(small, here) {
                 break;
@@ -192,21 +244,11 @@ impl Compared<'_> {
                 return Ok(());
             }
             let runs = [
-                rename::row(
-                    &small.covered.outcome,
-                    &names.outputs[0],
-                    &names.inputs[0],
-                    0,
-                ),
-                rename::row(
-                    &here.covered.outcome,
-                    &names.outputs[1],
-                    &names.inputs[1],
-                    row,
-                ),
+                rename::row(&small.covered.outcome, &names.small, 0),
+                rename::row(&here.covered.outcome, &names.here, row),
             ];
             let [Some(a), Some(b)] = runs else {
-                let message = "data choose which row of a named array is read";
+                let message = "data choose which row of a named array is read, or the place in an array of launches in a sequence";
                 self.open(UnknownKind::DataDependentAddress, message.into());
                 return Ok(());
             };
@@ -223,7 +265,7 @@ impl Compared<'_> {
                 false => (explain::decide(a, b, &names.arrays, &deciding), Vec::new()),
                 true => {
                     let pair = bits::Pair {
-                        kernels: [&small.alone.lowered.kernel, &here.alone.lowered.kernel],
+                        kernels: small.numbered().chain(here.numbered()).collect(),
                         arrays: &names.arrays,
                         options: &deciding,
                         contracts_alike: self.options.contracts_alike,
@@ -266,7 +308,8 @@ impl Compared<'_> {
         }
         if let Some(example) = decision.counterexample {
             let mut example: answer::Counterexample = example.into();
-            let launch = &self.here.alone.setup.kernels[0].launch;
+            let site = sites.into_iter().next_back();
+            let launch = &self.here.setup.kernels[self.here.launched(site.as_ref())].launch;
             let output = self.pattern.outputs.first();
             if let Some(o) = output
                 && let Some(index) = example.element.get_mut(o.dimension)
@@ -291,7 +334,7 @@ impl Compared<'_> {
                     block: launch.block,
                     grid: launch.grid,
                 },
-                site: sites.into_iter().next_back(),
+                site,
             });
             self.example = Some(example);
             return true;
@@ -308,12 +351,13 @@ impl Compared<'_> {
         !self.found.unknown.is_empty()
     }
 
-    /// The named arrays, with a stranger for each on either side.
+    /// The named arrays, with a stranger for each on either side, and what the others are in the smallest instance.
     fn names(&self) -> Result<Names, Failure> {
-        let mut arrays = self.small.alone.setup.arrays.clone();
+        let mut arrays = self.small.setup.arrays.clone();
         for a in &mut arrays.0 {
             a.only = None;
         }
+        let whole = self.whole(&mut arrays);
         let instances = [self.small, self.here];
         let mut named = |list: &[Rowed]| -> Result<[Vec<Named>; 2], Failure> {
             let mut out = [Vec::new(), Vec::new()];
@@ -321,7 +365,7 @@ impl Compared<'_> {
             for (k, rowed) in list.iter().enumerate() {
                 for (side, instance) in instances.into_iter().enumerate() {
                     let id = instance.arrays(list)?[k];
-                    let here = &instance.alone.setup.arrays[id];
+                    let here = &instance.setup.arrays[id];
                     let strangers = ArrayId(arrays.0.len() as u32);
                     let of = Array {
                         name: format!("{} of other rows", here.name),
@@ -330,14 +374,15 @@ impl Compared<'_> {
                         ..here.clone()
                     };
                     arrays.0.push(of);
-                    let both = [here, &self.small.alone.setup.arrays[small[k]]];
-                    let n = Named::new(small[k], strangers, rowed.dimension, both);
-                    let n = n.filter(|_| id == small[k]).ok_or_else(|| {
+                    let own = small[k];
+                    let both = [here, &self.small.setup.arrays[own]];
+                    let n = Named::new([id, own], strangers, rowed.dimension, both);
+                    let n = n.filter(|_| side == 0 || whole[id.0 as usize] == own);
+                    out[side].push(n.ok_or_else(|| {
                         let message =
                             format!("--rows: `{}` is another array at another size", rowed.name);
                         Failure::new(ErrorKind::Usage, message)
-                    })?;
-                    out[side].push(n);
+                    })?);
                 }
             }
             Ok(out)
@@ -346,20 +391,49 @@ impl Compared<'_> {
         let inputs = named(&self.pattern.inputs)?;
         let of = |n: &Named| n.shape.get(n.dimension).copied().unwrap_or(0);
         let rows = outputs[1].iter().map(of).max().unwrap_or(0);
-        let known = |n: &&Named| arrays[n.id].initial.is_some();
+        let known = |n: &&Named| arrays[n.own].initial.is_some();
         if let Some(n) = inputs.iter().flatten().find(known) {
             let message = format!(
                 "--rows: the contents of `{}` are known, and so do not stand for those of another row",
-                arrays[n.id].name
+                arrays[n.own].name
             );
             return Err(Failure::new(ErrorKind::Usage, message));
         }
+        let ([small_outputs, outputs], [small_inputs, inputs]) = (outputs, inputs);
         Ok(Names {
-            outputs,
-            inputs,
+            small: Renaming {
+                outputs: small_outputs,
+                inputs: small_inputs,
+                whole: Vec::new(),
+            },
+            here: Renaming {
+                outputs,
+                inputs,
+                whole,
+            },
             arrays,
             rows,
         })
+    }
+
+    /// What each array is in the smallest instance: that at its place, for launches in a sequence that of its name, else one
+    /// that only this instance has.
+    fn whole(&self, arrays: &mut Arrays) -> Vec<ArrayId> {
+        let [small, here] = [self.small, self.here];
+        let own = here.setup.arrays.0.iter().enumerate();
+        own.map(|(i, a)| {
+            let id = ArrayId(i as u32);
+            if small.specs.len() == 1 && here.specs.len() == 1 {
+                return id;
+            }
+            let same = |b: &ArrayId| small.setup.arrays[*b].initial == a.initial;
+            let named = here.named(&a.name).and_then(|_| small.named(&a.name));
+            named.filter(same).unwrap_or_else(|| {
+                arrays.0.push(a.clone());
+                ArrayId(arrays.0.len() as u32 - 1)
+            })
+        })
+        .collect()
     }
 }
 

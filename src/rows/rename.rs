@@ -12,8 +12,10 @@ use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 /// A named array in an instance: where its rows lie, there and in the smallest instance.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// The array.
+    /// The array, in its instance.
     pub id: ArrayId,
+    /// The same array in the smallest instance.
+    pub own: ArrayId,
     /// The array of the elements of other rows, which no other side has.
     pub strangers: ArrayId,
     /// Its dimensions.
@@ -29,13 +31,14 @@ pub struct Named {
 impl Named {
     /// A named array of an instance, beside itself in the smallest one.
     pub fn new(
-        id: ArrayId,
+        [id, own]: [ArrayId; 2],
         strangers: ArrayId,
         dimension: usize,
         [here, small]: [&Array; 2],
     ) -> Option<Named> {
         Some(Named {
             id,
+            own,
             strangers,
             shape: here.shape.clone(),
             small: small.shape.clone(),
@@ -70,36 +73,58 @@ impl Named {
     fn renamed(&self, row: u64, off: u64) -> (ArrayId, u64) {
         let size = self.size();
         match self.place(off / size) {
-            (r, Some(at)) if r == row => (self.id, at * size + off % size),
+            (r, Some(at)) if r == row => (self.own, at * size + off % size),
             _ => (self.strangers, off),
         }
     }
 }
 
-/// What a run leaves in one row of its outputs, in the names of row 0; `None` if a place in a named array is chosen by
-/// data.
-pub fn row(whole: &Outcome, outputs: &[Named], inputs: &[Named], row: u64) -> Option<Outcome> {
+/// The arrays of an instance in the names of the smallest one.
+#[derive(Clone, Debug)]
+pub struct Renaming {
+    /// The arrays whose rows are compared.
+    pub outputs: Vec<Named>,
+    /// The arrays of which a row is made of the same row alone.
+    pub inputs: Vec<Named>,
+    /// Each array of the instance, as what it is in the smallest one if it is read whole.
+    pub whole: Vec<ArrayId>,
+}
+
+impl Renaming {
+    fn named(&self, a: ArrayId) -> Option<&Named> {
+        self.inputs.iter().find(|n| n.id == a)
+    }
+
+    /// An array that is read whole, if it has another name in the smallest instance.
+    fn moved(&self, a: ArrayId) -> Option<ArrayId> {
+        self.whole.get(a.0 as usize).copied().filter(|&b| a != b)
+    }
+}
+
+/// What a run leaves in one row of its outputs, in the names of row 0; `None` if data choose a place in an array that has
+/// another name there.
+pub fn row(whole: &Outcome, names: &Renaming, row: u64) -> Option<Outcome> {
     let mut from = whole.store.clone();
     let mut parts: Vec<(ArrayId, u64, TermId)> = Vec::new();
-    for named in outputs {
+    for named in &names.outputs {
         let Some(writes) = whole.writes.get(&named.id) else {
             continue;
         };
         for (off, t) in pieces(&mut from, writes, named.size()) {
             let (array, at) = named.renamed(row, off);
-            if array == named.id {
+            if array == named.own {
                 parts.push((array, at, t));
             }
         }
     }
     let roots: Vec<TermId> = parts.iter().map(|p| p.2).collect();
-    let named = |a: ArrayId| inputs.iter().find(|n| n.id == a);
     let chosen = from
         .reachable(&roots)
         .into_iter()
         .any(|t| match from.get(t) {
             Term::Bytes { array, .. } | Term::Elem { array, .. } => {
-                array.is_place() && named(from.array_of(array)).is_some()
+                let of = from.array_of(array);
+                array.is_place() && (names.named(of).is_some() || names.moved(of).is_some())
             }
             _ => false,
         });
@@ -110,18 +135,23 @@ pub fn row(whole: &Outcome, outputs: &[Named], inputs: &[Named], row: u64) -> Op
     let images = rebuild(&from, &roots, &mut store, |into, t, images| {
         match from.get(t) {
             Term::Bytes { array, off, width } => {
-                let named = named(array)?;
-                Some(bytes(into, named, row, off, width))
+                if let Some(named) = names.named(array) {
+                    return Some(bytes(into, named, row, off, width));
+                }
+                Some(into.bytes(names.moved(array)?, off, width))
             }
             Term::Elem { array, fmt, off } => {
-                let (array, off) = named(array)?.renamed(row, off);
+                let (array, off) = match names.named(array) {
+                    Some(named) => named.renamed(row, off),
+                    None => (names.moved(array)?, off),
+                };
                 Some(into.elem(array, fmt, off))
             }
             Term::Word(word) => {
                 let operands: Vec<TermId> = word.operands().map(|c| images.of(c)).collect();
                 let image = into.word(word.operation(&from), &operands);
-                if let Some(pc) = from.origin(t) {
-                    into.note_origin(image, pc);
+                if let Some(origin) = from.origin(t) {
+                    into.note_origin(image, origin);
                 }
                 Some(image)
             }

@@ -111,8 +111,9 @@ impl Values {
         {
             return self.store.bits(operation.width(), bits);
         }
+        let code = words.number.code;
         let t = self.store.word(operation, operands);
-        self.store.note_origin(t, pc);
+        self.store.note_origin(t, (code, pc));
         t
     }
 

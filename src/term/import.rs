@@ -246,8 +246,8 @@ impl TermStore {
         if view::is_list(n.tag) {
             if let Term::Word(word) = other.get(TermId(i as u32)) {
                 let copy = word.copy(other, self, |t| TermId(m(t.0)));
-                if let Some(pc) = other.origin(TermId(i as u32)) {
-                    self.note_origin(copy, pc);
+                if let Some(origin) = other.origin(TermId(i as u32)) {
+                    self.note_origin(copy, origin);
                 }
                 return copy;
             }

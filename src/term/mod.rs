@@ -150,7 +150,7 @@ pub struct TermStore {
     /// The operations of words.
     operations: IndexSet<word::Operation, FxBuildHasher>,
     /// The instruction that made a word first.
-    origins: rustc_hash::FxHashMap<TermId, crate::kernel::Pc>,
+    origins: rustc_hash::FxHashMap<TermId, (u32, crate::kernel::Pc)>,
     /// True once writes came in an order that decides which NaN memory holds, and nothing else.
     nan_by_order: bool,
     /// What the user says of the data.

@@ -296,13 +296,13 @@ impl TermStore {
         self.nan_by_order
     }
 
-    /// Notes which instruction made a word first.
-    pub fn note_origin(&mut self, t: TermId, pc: Pc) {
-        self.origins.entry(t).or_insert(pc);
+    /// Notes which instruction of which code made a word first.
+    pub fn note_origin(&mut self, t: TermId, origin: (u32, Pc)) {
+        self.origins.entry(t).or_insert(origin);
     }
 
-    /// The instruction that made a word first.
-    pub fn origin(&self, t: TermId) -> Option<Pc> {
+    /// The number of the code and the instruction that made a word first.
+    pub fn origin(&self, t: TermId) -> Option<(u32, Pc)> {
         self.origins.get(&t).copied()
     }
 }

@@ -196,3 +196,33 @@ pub(super) fn exact(_: &mut Known, o: &Operation, operands: &[TermId]) -> Option
         operands.to_vec(),
     ))
 }
+
+pub(super) fn saturated(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let (Does::Convert, &[x]) = (o.does, operands) else {
+        return None;
+    };
+    let only = FloatMods {
+        sat: true,
+        ..FloatMods::default()
+    };
+    if o.src != o.fmt || o.mods != only {
+        return None;
+    }
+    let (inner, list) = k.word(x)?;
+    let saturates = matches!(
+        inner.does,
+        Does::Float(FloatOp::Add | FloatOp::Mul | FloatOp::Fma)
+    );
+    let rounded = FloatMods {
+        rnd: inner.mods.rnd,
+        ..FloatMods::default()
+    };
+    if !saturates || inner.place != 0 || inner.fmt != o.fmt || inner.mods != rounded {
+        return None;
+    }
+    let mods = FloatMods {
+        sat: true,
+        ..rounded
+    };
+    Some(Becomes::Operation(Operation { mods, ..inner }, list))
+}

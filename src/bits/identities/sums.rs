@@ -69,6 +69,22 @@ pub(super) fn zero(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<
     never.then_some(Becomes::Term(x))
 }
 
+pub(super) fn size(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let (Does::Float(FloatOp::Abs), &[x]) = (o.does, operands) else {
+        return None;
+    };
+    let (sum, list) = k.word(x)?;
+    let alike = is_nearest(&sum) || is_plain(&sum, Rnd::Rz);
+    let is_sum = sum.does == Does::Float(FloatOp::Add) && sum.place == 0 && sum.fmt == o.fmt;
+    if !is_sum || !alike || o.src != o.fmt {
+        return None;
+    }
+    let turned = list.into_iter().map(|t| k.negated(o.fmt, t)).collect();
+    let turned = k.simplest(sum, turned);
+    // Either stands for both.
+    (turned < x).then(|| Becomes::Operation(*o, vec![turned]))
+}
+
 pub(super) fn repeated(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Float(FloatOp::Add), &[a, b]) = (o.does, operands) else {
         return None;

@@ -151,6 +151,32 @@ def test_rows_see_the_splits_that_a_wrapper_chooses(few: int, verdict: str) -> N
         assert r.example.site is not None
 
 
+@pytest.mark.parametrize(("least", "verdict"), [(1, "not-equivalent"), (4, "equivalent")])
+def test_rows_see_the_launch_that_joins_splits(least: int, verdict: str) -> None:
+    def sums(rows: int) -> None:
+        x = volta.fake(rows, 64)
+        y = x.new_empty((rows,))
+        # Few rows are split, and a second launch joins the parts.
+        splits = max(least, 4 // rows)
+        if splits == 1:
+            kernels.split_sums[(rows,)](x, y, 64, B=64, SPLITS=1, num_warps=1)
+            return
+        p = x.new_empty((rows, splits))
+        kernels.partial_sums[(rows, splits)](x, p, 64, B=64 // splits, SPLITS=splits, num_warps=1)
+        kernels.joined_sums[(rows,)](p, y, SPLITS=splits, num_warps=1)
+
+    sizes = [{"rows": 1}, {"rows": 2}, {"rows": 5}]
+    r = volta.rows(sums, "y[i] of x[i,*]", sizes=sizes)
+    assert r.verdict == verdict, r
+    if verdict == "not-equivalent":
+        assert [at for _, at in r.instances] == ["equivalent", "not-equivalent", "not-equivalent"]
+        assert r.counterexample is not None
+        assert "the grid of launch 0 ((2,2,1), and (1,4,1) in the smallest)" in r.counterexample.message
+        assert "the first operation that differs is" in str(r)
+    values = volta.rows(sums, "y[i] of x[i,*]", sizes=sizes, values=True)
+    assert values.verdict == "equivalent", values
+
+
 def test_configurations_of_a_function_without_a_tuner() -> None:
     import triton
 

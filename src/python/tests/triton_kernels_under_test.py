@@ -103,3 +103,16 @@ def split_sums(x, y, n, B: tl.constexpr, SPLITS: tl.constexpr):
         at = k * B + tl.arange(0, B)
         total += tl.sum(tl.load(x + row * n + at, mask=at < n, other=0.0), 0)
     tl.store(y + row, total)
+
+
+@triton.jit
+def partial_sums(x, p, n, B: tl.constexpr, SPLITS: tl.constexpr):
+    row, part = tl.program_id(0), tl.program_id(1)
+    at = part * B + tl.arange(0, B)
+    tl.store(p + row * SPLITS + part, tl.sum(tl.load(x + row * n + at, mask=at < n, other=0.0), 0))
+
+
+@triton.jit
+def joined_sums(p, y, SPLITS: tl.constexpr):
+    row = tl.program_id(0)
+    tl.store(y + row, tl.sum(tl.load(p + row * SPLITS + tl.arange(0, SPLITS)), 0))

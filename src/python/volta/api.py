@@ -119,7 +119,11 @@ class Question:
     def ask(self, op: str, limit: Json, **more: Any) -> Result:
         """The answer."""
         request: Json = {"op": op, **self.subject(), "formats": ["human"], **limit, **more}
-        return result_of(server.ask(request), self.call.arrays(self.kernel))
+        return result_of(server.ask(request), self.arrays())
+
+    def arrays(self) -> dict[str, arg.Array]:
+        """The arrays that a report names."""
+        return self.call.arrays(self.kernel)
 
 
 def race(
@@ -209,36 +213,43 @@ def rows(
 
     `pattern` is `"y[i,*] of x[i,*], r[i]"`; with `values=True` rows are compared over the reals. With `sizes` the launch of the
     smallest one is what all are compared with; `args` and `grid` may be functions of the sizes' names, and so may `kernel`: a
-    wrapper that is called with them and launches one Triton kernel, whose heuristics are so seen. Arguments as those of `check`;
-    `result.example` is the row that depends on its batch.
+    wrapper that is called with them and launches Triton kernels, one or several one after the other, whose heuristics are so
+    seen. A list of launches is asked as one too. Arguments as those of `check`; `result.example` is the row that depends on its
+    batch.
 
-    Raises `InputError` where the pattern names no array or no dimension, or a wrapper launches several kernels.
+    Raises `InputError` where the pattern names no array or no dimension.
     """
     options = {**options, "rows": pattern, "values": values}
     every = list(sizes) if sizes is not None else [{}]
     if not every:
         raise InputError("`sizes` is empty: nothing would be checked")
 
-    def question(size: Size) -> Question:
-        return Question(_launched(kernel, size), at_size(args, size), at_size(grid, size), block, dynamic_shared, options)
+    def asked(size: Size) -> tuple[Json, dict[str, arg.Array]]:
+        launched = _launched(kernel, size)
+        if sequences.is_sequence(launched):
+            return sequences.request("rows", {"kernel": launched}, options_of(options), limits(timeout))
+        question = Question(launched, at_size(args, size), at_size(grid, size), block, dynamic_shared, options)
+        return {"op": "rows", **question.subject(), "formats": ["human"], **limits(timeout)}, question.arrays()
 
-    smallest = question(min(every, key=lambda size: sum(size.values())))
+    smallest, _ = asked(min(every, key=lambda size: sum(size.values())))
+    subject = {key: smallest[key] for key in ("kernel", "launch")}
 
     def one(size: Size) -> Rows:
-        return Rows.of(question(size).ask("rows", limits(timeout), smallest=smallest.subject()))
+        request, arrays = asked(size)
+        return Rows.of(result_of(server.ask({**request, "smallest": subject}), arrays))
 
     return one(every[0]) if sizes is None else each(every, one)
 
 
 def _launched(kernel: object, size: Size) -> object:
-    """A kernel, or the one that a wrapper launches at a size."""
+    """A kernel, or what a wrapper launches at a size: a kernel too where it is one."""
     if not callable(kernel) or kernels.is_jit(kernel) or isinstance(kernel, Kernel):
         return kernel
     from .recording import record
 
     with record() as calls:
         at_size(kernel, size)
-    return calls.only()
+    return calls if len(calls) > 1 else calls.only()
 
 
 def classes(
