@@ -171,3 +171,9 @@ def test_a_candidate_that_compiles_for_ever_costs_itself_alone() -> None:
     r = found[kernels.endless]
     assert (r.category, r.reward) == ("compile", 0.0)
     assert "Triton took more than 20 s" in r.hint
+
+
+def test_a_launch_has_a_grid() -> None:
+    for made in (volta.triton, volta.triton_configs):
+        with pytest.raises(volta.KeywordError, match=r"softmax is launched on a grid: say grid="):
+            made(kernels.softmax, *softmax_args(48), B=64)

@@ -29,6 +29,7 @@ def check(
     dynamic_shared: int | None = None,
     sizes: Sequence[Size] | Literal["awkward"] | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Result:
     """Whether an optimized kernel computes what the reference computes, for every input.
@@ -40,7 +41,8 @@ def check(
     result, whose `instances` has all of them. `sizes="awkward"` takes sizes that no block divides, and as many as it takes until
     each guard of the kernel went both ways.
 
-    `timeout` is in seconds, after which the answer is `unknown` (`limit`).
+    `timeout` is in seconds, `budget` in units of work, which every machine counts alike; after either the answer is `unknown`
+    (`limit`), and `result.work` says what was used.
 
     Options: `bits=True` compares the bits that a machine writes (kernels only); `rounding=True` (or a number of samples)
     measures errors (`result.rounding`); `assume=["n <= 3*block.x", "i in 0..8", "no-overflow"]` are facts, with the names of the
@@ -62,6 +64,7 @@ def check(
                 block=block,
                 dynamic_shared=dynamic_shared,
                 timeout=timeout,
+                budget=budget,
                 **options,
             ),
         )
@@ -71,11 +74,11 @@ def check(
         if args is not None or grid is not None or block is not None or dynamic_shared is not None:
             raise InputError("each launch of a sequence has its own arguments: say kernel.launch(x, y, grid=..., block=...)")
         sides = {"reference": reference, "optimized": optimized}
-        request, arrays = sequences.request("check", sides, options_of(options), limits(timeout))
+        request, arrays = sequences.request("check", sides, options_of(options), limits(timeout, budget))
         return result_of(server.ask(request), arrays)
     known = {"args": args, "grid": grid}
     prepared = Prepared(kernels.coerce(reference, **known), Call(args, grid, block, dynamic_shared), options)
-    return prepared.once(optimized, limits(timeout))
+    return prepared.once(optimized, limits(timeout, budget))
 
 
 def _each(functions: Sequence[Any], sizes: Sequence[Size] | str, one: Callable[[Size], Result]) -> Result:
@@ -131,6 +134,7 @@ def race(
     dynamic_shared: int | None = None,
     sizes: Sequence[Size] | Literal["awkward"] | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Result:
     """Whether a kernel, or a list of launches, is free of races, deadlocks and memory errors. Arguments as those of `check`.
@@ -150,15 +154,16 @@ def race(
                 block=block,
                 dynamic_shared=dynamic_shared,
                 timeout=timeout,
+                budget=budget,
                 **options,
             ),
         )
     if callable(args) or callable(grid):
         raise InputError("`args` and `grid` are functions only where `sizes` are given")
     if sequences.is_sequence(kernel):
-        asked, arrays = sequences.request("race", {"kernel": kernel}, options_of(options), limits(timeout))
+        asked, arrays = sequences.request("race", {"kernel": kernel}, options_of(options), limits(timeout, budget))
         return result_of(server.ask(asked), arrays)
-    return Question(kernel, args, grid, block, dynamic_shared, options).ask("race", limits(timeout))
+    return Question(kernel, args, grid, block, dynamic_shared, options).ask("race", limits(timeout, budget))
 
 
 def slack(
@@ -169,12 +174,13 @@ def slack(
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Slack:
     """Which barriers, waits and fences a launch needs: `result.sync` has each with its state, `result.together` those that can
     go at once. Arguments as those of `race`; `result.verdict` is that of the kernel as it is."""
     asked = Question(kernel, args, grid, block, dynamic_shared, options)
-    return Slack.of(asked.ask("slack", limits(timeout)))
+    return Slack.of(asked.ask("slack", limits(timeout, budget)))
 
 
 def lift(
@@ -185,11 +191,12 @@ def lift(
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Lifted:
     """What a kernel computes: `result.formulas` by the names of the outputs, each proved. Arguments as those of `race`."""
     asked = Question(kernel, args, grid, block, dynamic_shared, options)
-    return Lifted.of(asked.ask("lift", limits(timeout)))
+    return Lifted.of(asked.ask("lift", limits(timeout, budget)))
 
 
 def rows(
@@ -203,6 +210,7 @@ def rows(
     sizes: Sequence[Size] | None = None,
     values: bool = False,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Rows:
     """Whether each row of an output is the same function of its row of the inputs, bit for bit, in every batch.
@@ -225,7 +233,7 @@ def rows(
     smallest = question(min(every, key=lambda size: sum(size.values())))
 
     def one(size: Size) -> Rows:
-        return Rows.of(question(size).ask("rows", limits(timeout), smallest=smallest.subject()))
+        return Rows.of(question(size).ask("rows", limits(timeout, budget), smallest=smallest.subject()))
 
     return one(every[0]) if sizes is None else each(every, one)
 
@@ -251,6 +259,7 @@ def classes(
     dynamic_shared: int | None = None,
     arch: int = 80,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Classes:
     """Which of several kernels give the same bits: `result.classes`, each with its members and what shows that it differs.
@@ -270,7 +279,7 @@ def classes(
         "kernels": listed,
         "launch": {**call.options(first, options_of(options)), "names": call.numbered(first)},
         "formats": ["human"],
-        **limits(timeout),
+        **limits(timeout, budget),
     }
     return Classes.of(result_of(server.ask(request), call.arrays(first)), labels)
 
@@ -299,6 +308,7 @@ def run(
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Any:
     """Executes a kernel on numbers, without a GPU: its outputs as NumPy arrays, one alone or a tuple in order.
@@ -308,7 +318,7 @@ def run(
     """
     given = [arg.known(a) if isinstance(a, np.ndarray) else a for a in args]
     question = Question(kernel, given, grid, block, dynamic_shared, options)
-    out = tuple(outputs(question.ask("run", limits(timeout))).values())
+    out = tuple(outputs(question.ask("run", limits(timeout, budget))).values())
     return out[0] if len(out) == 1 else out
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from . import arg, kernels
-from .errors import InputError
+from .errors import InputError, KeywordError
 from .kernels import Formula, Function, Grid, Kernel, Reference
 from .results import Result
 
@@ -24,12 +25,17 @@ OPTIONS = frozenset(
     )
 )
 
+#: Keywords that the questions take by themselves.
+_SIGNATURE = ("args", "grid", "block", "dynamic_shared", "sizes", "timeout", "budget")
+
 
 def options_of(options: Mapping[str, Any]) -> Json:
     """Keywords of a call as keys of a launch."""
     strange = sorted(set(options) - OPTIONS)
     if strange:
-        raise TypeError(f"unknown keyword {strange[0]!r}; it is none of {', '.join(sorted(OPTIONS))}")
+        close = difflib.get_close_matches(strange[0], [*OPTIONS, *_SIGNATURE], n=1)
+        meant = f"did you mean {close[0]}=? " if close else ""
+        raise KeywordError(f"unknown keyword {strange[0]!r}; {meant}the options are {', '.join(sorted(OPTIONS))}")
     return {k.replace("_", "-"): v for k, v in options.items() if v is not None}
 
 
@@ -130,13 +136,18 @@ def targets(bound: Mapping[int, arg.Arg]) -> dict[str, arg.Array]:
     return {n: a for k, v in bound.items() if isinstance(v, arg.Pointers) for n, a in v.targets(k).items()}
 
 
-def limits(timeout: float | None) -> Json:
-    """The limits of a request."""
-    if timeout is None:
-        return {}
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
-        raise InputError(f"a timeout is a number of seconds, not {timeout!r}")
-    return {"timeout": timeout}
+def limits(timeout: float | None, budget: int | None = None) -> Json:
+    """The limits of a request: seconds, and units of work, which are the same on every machine."""
+    out: Json = {}
+    if timeout is not None:
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
+            raise InputError(f"a timeout is a number of seconds, not {timeout!r}")
+        out["timeout"] = timeout
+    if budget is not None:
+        if isinstance(budget, bool) or not isinstance(budget, int) or not 0 <= budget < 2**64:
+            raise InputError(f"a budget is a whole number of units of work, not {budget!r}")
+        out["budget"] = budget
+    return out
 
 
 def pairs(reference: Kernel, optimized: Kernel) -> dict[str, str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import arg
-from .errors import CompileError, InputError
+from .errors import CompileError, InputError, KeywordError
 from .kernels import Grid, Kernel
 from .ttir import uses_of
 
@@ -168,7 +168,7 @@ def configurations(fn: Any) -> list[Any]:
 def triton(
     fn: Any,
     *args: Any,
-    grid: GridLike,
+    grid: GridLike | None = None,
     num_warps: int | None = None,
     num_stages: int | None = None,
     arch: int = 80,
@@ -182,6 +182,10 @@ def triton(
     Raises `CompileError` with Triton's message.
     """
     function, wrappers = unwrap(fn)
+    if grid is None:
+        raise KeywordError(
+            f"{function.__name__} is launched on a grid: say grid=(n,), or a function of its arguments, as in fn[grid](...)"
+        )
     names = [p.name for p in function.params]
     if len(args) > len(names):
         raise InputError(f"{function.__name__} takes {len(names)} arguments, not {len(args)}")
@@ -272,7 +276,7 @@ def _count(grid: Grid) -> int:
     return count(grid)
 
 
-def every(fn: Any, *args: Any, grid: GridLike, arch: int = 80, **constexprs: Any) -> dict[str, Kernel]:
+def every(fn: Any, *args: Any, grid: GridLike | None = None, arch: int = 80, **constexprs: Any) -> dict[str, Kernel]:
     """The kernels of all configurations of an autotuned function, by the configuration's text."""
     found: Sequence[Any] = configurations(fn)
     return {
