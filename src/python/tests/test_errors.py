@@ -40,7 +40,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "block of floats": (lambda: _asked(block=32.5), "not 32.5"),
     "large block": (lambda: _asked(block=2000), "1024"),
     "grid": (lambda: _asked(grid=(1, 1, 1, 1)), "one to three positive numbers"),
-    "grid that is a function": (lambda: _asked(grid=lambda meta: (2,)), "only where `sizes` are given"),
+    "grid that is a function": (
+        lambda: _asked(grid=lambda meta: (2,)),
+        "a grid is a function where `sizes` are given, or of a Triton",
+    ),
     "two kernels": (lambda: _asked(source=TWO), "doubles, other: say which with entry="),
     "name of a kernel": (lambda: _asked(source=TWO, entry="third"), "no entry is named `third`"),
     "CUDA": (lambda: volta.cuda("__global__ void k(float* x) { x[0] = y; }"), r"kernel.cu\(1\): error: identifier \"y\""),

@@ -11,12 +11,11 @@ from . import arg, awkward, kernels, sequences, server
 from .answers import Classes, Lifted, Rows, Slack
 from .calls import Args, Call, Json, Size, at_size, each, limits, options_of, result_of
 from .errors import InputError, NotProved
-from .kernels import Grid, Kernel
+from .kernels import Grid, Kernel, SizedGrid
 from .prepared import Prepared
 from .results import Result
 
 SizedArgs = Args | Callable[..., Args]
-SizedGrid = Grid | Callable[..., Grid]
 
 
 def check(
@@ -37,6 +36,7 @@ def check(
     `reference` is a kernel, a formula, a function of arrays (NumPy or torch) or a module of torch. `args` are the arguments of
     both kernels, by position or as a dict that names them; a kernel made by `volta.triton` brings its own. `grid` and `block`
     as in a launch. A side may be a list of launches, one after the other (`volta.sequences`), or what `volta.record` wrote down.
+    The grid of a Triton function may be a function of its arguments, as in a launch: `lambda meta: (cdiv(n, meta["BLOCK"]),)`.
     With `sizes` (a list of dicts) `args` and `grid` may be functions of the sizes' names: one check for each, and the worst
     result, whose `instances` has all of them. `sizes="awkward"` takes sizes that no block divides, and as many as it takes until
     each guard of the kernel went both ways.
@@ -68,8 +68,8 @@ def check(
                 **options,
             ),
         )
-    if callable(args) or callable(grid):
-        raise InputError("`args` and `grid` are functions only where `sizes` are given")
+    if callable(args):
+        raise InputError("`args` is a function only where `sizes` are given")
     if sequences.is_sequence(reference) or sequences.is_sequence(optimized):
         if args is not None or grid is not None or block is not None or dynamic_shared is not None:
             raise InputError("each launch of a sequence has its own arguments: say kernel.launch(x, y, grid=..., block=...)")
@@ -97,7 +97,7 @@ class Question:
         self,
         kernel: object,
         args: Args | None,
-        grid: Grid | None,
+        grid: SizedGrid | None,
         block: Grid | None,
         dynamic_shared: int | None,
         options: dict[str, Any],
@@ -158,8 +158,8 @@ def race(
                 **options,
             ),
         )
-    if callable(args) or callable(grid):
-        raise InputError("`args` and `grid` are functions only where `sizes` are given")
+    if callable(args):
+        raise InputError("`args` is a function only where `sizes` are given")
     if sequences.is_sequence(kernel):
         asked, arrays = sequences.request("race", {"kernel": kernel}, options_of(options), limits(timeout, budget))
         return result_of(server.ask(asked), arrays)
@@ -170,7 +170,7 @@ def slack(
     kernel: object,
     *,
     args: Args | None = None,
-    grid: Grid | None = None,
+    grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     timeout: float | None = None,
@@ -187,7 +187,7 @@ def lift(
     kernel: object,
     *,
     args: Args | None = None,
-    grid: Grid | None = None,
+    grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     timeout: float | None = None,
@@ -254,7 +254,7 @@ def classes(
     *,
     configs: Sequence[Any] | str = "all",
     args: Args | None = None,
-    grid: Any = None,
+    grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     arch: int = 80,
@@ -271,7 +271,7 @@ def classes(
     Raises `InputError` for fewer than two kernels, `CompileError` where a compiler rejects one.
     """
     labels, members = _members(kernel, configs, args, grid, arch)
-    call = Call(args, grid if not callable(grid) else None, block, dynamic_shared)
+    call = Call(args, grid, block, dynamic_shared)
     first = members[0]
     listed = [{**k.request(), **call.side(k)} for k in members]
     request: Json = {
@@ -304,7 +304,7 @@ def _members(kernel: object, configs: Any, args: Args | None, grid: Any, arch: i
 def run(
     kernel: object,
     *args: object,
-    grid: Grid | None = None,
+    grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     timeout: float | None = None,

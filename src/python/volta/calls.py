@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from . import arg, kernels
 from .errors import InputError, KeywordError
-from .kernels import Formula, Function, Grid, Kernel, Reference
+from .kernels import Formula, Function, Grid, Kernel, Reference, SizedGrid
 from .results import Result
 
 Json = dict[str, Any]
@@ -52,7 +52,7 @@ def positional(args: Args | None) -> tuple[list[arg.Arg], list[str | None]]:
 class Call:
     """The arguments and the launch of a call, for kernels that bring none of their own."""
 
-    def __init__(self, args: Args | None, grid: Grid | None, block: Grid | None, dynamic_shared: int | None) -> None:
+    def __init__(self, args: Args | None, grid: SizedGrid | None, block: Grid | None, dynamic_shared: int | None) -> None:
         self.args, self.names = positional(args)
         self.grid, self.block, self.dynamic_shared = grid, block, dynamic_shared
 
@@ -77,6 +77,8 @@ class Call:
         bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.args))
         out: Json = {"args": {str(k): v.text(k) if isinstance(v, arg.Pointers) else arg.text(v) for k, v in bound.items()}}
         grid = kernel.grid if kernel.grid is not None else self.grid
+        if callable(grid):
+            raise InputError("a grid is a function where `sizes` are given, or of a Triton function: say how many CTAs there are")
         # A compiler that bound the arguments wrote the block into the kernel.
         block = self.block if kernel.block is None and not kernel.args else kernel.block
         shared = kernel.dynamic_shared if kernel.dynamic_shared is not None else self.dynamic_shared
@@ -189,6 +191,9 @@ def result_of(answer: Json, arrays: Mapping[str, arg.Array]) -> Result:
 #: The worse answer comes first.
 RANK = {"defective": 0, "not-equivalent": 1, "unknown": 3, "equivalent": 4, "clean": 4, "ran": 4, "lifted": 4}
 
+#: The parameter of a function for a grid that Triton's bound arguments are given to.
+META = "meta"
+
 
 def at_size(value: Any, size: Size) -> Any:
     """An argument that may depend on a size: a function of the names in it is called."""
@@ -196,6 +201,9 @@ def at_size(value: Any, size: Size) -> Any:
         return value
     code = getattr(value, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else tuple(size)
+    if META in names:
+        # What Triton binds is known when a function of it is compiled.
+        return lambda meta: value(**{k: v for k, v in size.items() if k in names}, meta=meta)
     needed = names[: len(names) - len(getattr(value, "__defaults__", None) or ())]
     missing = [n for n in needed if n not in size]
     if missing:

@@ -13,7 +13,7 @@ from typing import Any
 from . import apart, arg, kernels, server
 from .calls import Args, Call, Json, limits, options_of, pairs, resolve, result_of
 from .errors import CompileError, InputError
-from .kernels import Formula, Grid, Kernel, Reference
+from .kernels import Formula, Grid, Kernel, Reference, SizedGrid
 from .results import Replay, Result, failed
 
 #: Seconds that a proof has at least, whatever its compiler took.
@@ -205,7 +205,7 @@ def prepare(
     reference: object,
     *,
     args: Args | None = None,
-    grid: Grid | None = None,
+    grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     **options: Any,

@@ -225,6 +225,10 @@ def _chosen(function: Any, configs: Sequence[Any], config: Any) -> Any:
 def _stand_in(value: Any) -> Any:
     if isinstance(value, arg.View):
         return Tensor(value.array, value.offset)
+    if isinstance(value, arg.Pointers):
+        return Tensor(
+            arg.Array("s64", value.shape)
+        )  # Triton has no pointers to pointers: a kernel casts the integers that it reads.
     return Tensor(value) if isinstance(value, arg.Array) else value
 
 
@@ -263,10 +267,11 @@ def _kernel(function: Any, compiled: Any, arrays: Mapping[str, Any], grid: Grid,
         uses=uses_of(str(compiled.asm["ttir"])) if "ttir" in compiled.asm else {},
     )
     hidden = kernel.parameters()[len(kept) :]
-    for position in range(len(kept), len(kept) + len(hidden)):
-        # Memory that Triton itself asks for: nothing outside of the kernel sees it.
-        size = max(int(getattr(compiled.metadata, "global_scratch_size", 0) or 0), 1)
-        bound[position] = arg.scratch("u8", (size * _count(grid),))
+    scratch = ("global_scratch_size", "profile_scratch_size")
+    for position, name in enumerate(scratch[: len(hidden)], len(kept)):
+        # Memory that Triton itself asks for, which nothing outside of the kernel sees; its launcher passes null for none.
+        size = int(getattr(compiled.metadata, name, 0) or 0)
+        bound[position] = arg.scratch("u8", (size * _count(grid),)) if size else 0
     return kernel
 
 

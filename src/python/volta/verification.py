@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from . import api, awkward
-from .calls import Args
+from .calls import Args, at_size
 from .errors import InputError
 from .kernels import Kernel
 from .results import Result
@@ -78,20 +78,13 @@ class Verification:
             "timeout": timeout if timeout is not None else self.timeout,
             "budget": budget if budget is not None else self.budget,
         }
+        grid = at_size(self.grid, case.size)
         if not self.is_triton:
-            grid = self.grid(**case.size) if callable(self.grid) else self.grid
             return api.check(self.reference, self.kernel, args=args, grid=grid, block=self.block, **options)
         values = list(args.values()) if isinstance(args, Mapping) else list(args)
         given = self.constexprs(**case.size) if callable(self.constexprs) else self.constexprs
-        kernel: Kernel = triton(self.kernel, *values, grid=self._grid(case), arch=self.arch, config=case.config, **dict(given))
+        kernel: Kernel = triton(self.kernel, *values, grid=grid, arch=self.arch, config=case.config, **dict(given))
         return api.check(self.reference, kernel, args=args, **options)
-
-    def _grid(self, case: Case) -> Any:
-        if not callable(self.grid):
-            return self.grid
-        names = self.grid.__code__.co_varnames[: self.grid.__code__.co_argcount] if hasattr(self.grid, "__code__") else ()
-        size = {k: v for k, v in (case.size or {}).items() if k in names}
-        return (lambda meta: self.grid(**size, meta=meta)) if "meta" in names else self.grid(**size)
 
 
 #: Everything that was decorated in this process, by the module that did it.
