@@ -257,6 +257,8 @@ def _stopped(recorded: Json, where: str) -> None:
         e = refused[0]
         raise _Ends("launch", f"line {e['line']}: {where} the launch of {e['kernel']} is refused: {e['why']}", verdict="defective")
     how = recorded.get("stopped")
+    if how is None and recorded.get("caught"):
+        raise _Ends("unknown", f"{where}: {recorded['caught'][0]}: on a GPU it may not be raised", "undecided")
     if how is None:
         return
     message = f"{where}: {recorded['message']}" + (f" ({recorded['trace']})" if recorded.get("trace") else "")
@@ -312,7 +314,8 @@ def _graded(run: _Run, recorded: Json) -> None:
         raise _Ends("fallback", "a product or convolution is a library's", verdict="defective")
     if not run.launches:
         run.fallback = "whole"
-        raise _Ends("fallback", "the candidate launches no kernel of its own", verdict="defective")
+        why = f": its extension does not compile: {recorded['rejected'][0]}" if recorded.get("rejected") else ""
+        raise _Ends("fallback", f"the candidate launches no kernel of its own{why}", verdict="defective")
     if operations:
         run.fallback = "epilogue"
 
