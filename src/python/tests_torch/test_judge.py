@@ -168,3 +168,12 @@ def test_an_extension_that_is_rejected_and_caught_is_a_fallback() -> None:
 
 def test_the_name_that_handlers_call_is_not_the_candidates() -> None:
     assert judged(returned="(_volta_reached_a_handler := print) and m.run(x, y)").category == "unknown"
+
+
+def test_a_batch_that_a_row_must_equal_has_two_sizes() -> None:
+    task = ADD.replace("size = 4096", "batch_size = 4096\nwide = (4096,)").replace("SUM", "x * y")
+    task = task.replace("[torch.rand(size), torch.rand(size)]", "[torch.rand(batch_size, *wide), torch.rand(batch_size)]")
+    tied = [shrink.shrink(task, plan, tied=True) for plan in shrink.PLANS[:2]]
+    found = [(shrink.sizes(t)["batch_size"], t.partition("wide = (")[2].partition(",")[0]) for t in tied]
+    assert all(str(batch) == row for batch, row in found)
+    assert len(set(found)) == 2
