@@ -40,7 +40,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "block of floats": (lambda: _asked(block=32.5), "not 32.5"),
     "large block": (lambda: _asked(block=2000), "1024"),
     "grid": (lambda: _asked(grid=(1, 1, 1, 1)), "one to three positive numbers"),
-    "grid that is a function": (lambda: _asked(grid=lambda meta: (2,)), "only where `sizes` are given"),
+    "grid that is a function": (
+        lambda: _asked(grid=lambda meta: (2,)),
+        "a grid is a function where `sizes` are given, or of a Triton",
+    ),
     "two kernels": (lambda: _asked(source=TWO), "doubles, other: say which with entry="),
     "name of a kernel": (lambda: _asked(source=TWO, entry="third"), "no entry is named `third`"),
     "CUDA": (lambda: volta.cuda("__global__ void k(float* x) { x[0] = y; }"), r"kernel.cu\(1\): error: identifier \"y\""),
@@ -52,6 +55,8 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "warning": (lambda: _asked(deny=["nonsense"]), "`nonsense` is not a kind"),
     "timeout": (lambda: _asked(timeout="x"), "number of seconds, not 'x'"),
     "negative timeout": (lambda: _asked(timeout=-1), "seconds, not -1"),
+    "keyword": (lambda: _asked(tiemout=3), "unknown keyword 'tiemout'; did you mean timeout="),
+    "keyword of nothing": (lambda: _asked(qqqq=3), "unknown keyword 'qqqq'; the options are alias"),
     "name of a size": (lambda: _asked(args=lambda n: ARGS, sizes=[{"m": 3}]), "`n` is no name of a size: there are m"),
     "sizes": (lambda: _asked(args=lambda n: ARGS, sizes="large"), 'a list of dicts, or "awkward"'),
     "parameters of a function": (lambda: _asked(lambda a, b: a), r"takes \(a, b\), and is given \(x\)"),
@@ -96,8 +101,9 @@ def test_truth_values_are_0_or_1() -> None:
 
 
 def test_a_program_that_is_killed_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    server.get().process.kill()
-    server.get().process.wait()
+    running = server.get().process
+    running.kill()
+    running.wait()
     assert _asked().ok
     large = {"x": arg.input("f32", 10**8), "y": arg.output("f32", 64), "n": 64}
     submit = server.Server.submit

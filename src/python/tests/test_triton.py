@@ -197,3 +197,38 @@ def test_a_candidate_that_compiles_for_ever_costs_itself_alone() -> None:
     r = found[kernels.endless]
     assert (r.category, r.reward) == ("compile", 0.0)
     assert "Triton took more than 20 s" in r.hint
+
+
+def test_a_launch_has_a_grid() -> None:
+    for made in (volta.triton, volta.triton_configs):
+        with pytest.raises(volta.KeywordError, match=r"softmax is launched on a grid: say grid="):
+            made(kernels.softmax, *softmax_args(48), B=64)
+
+
+def test_a_grid_is_a_function_of_what_is_bound() -> None:
+    args = {"x": arg.input("f32", (96,)), "y": arg.output("f32", (96,)), "n": 96}
+    r = volta.check(lambda x: x * 2, kernels.doubled_in_tiles, args=args, grid=lambda meta: (-(-96 // meta["BLOCK"]),))
+    assert r.ok, r
+    grid = lambda n, meta: (-(-n // meta["BLOCK"]),)  # noqa: E731
+    sized = lambda n: [arg.input("f32", n), arg.output("f32", n), n]  # noqa: E731
+    assert volta.check(lambda x: x * 2, kernels.doubled_in_tiles, args=sized, grid=grid, sizes=[{"n": 5}, {"n": 70}]).ok
+    assert volta.race(kernels.doubled_in_tiles, args=args, grid=lambda meta: (3,)).ok
+    assert [len(c.members) for c in volta.classes(kernels.doubled_in_tiles, args=args, grid=lambda meta: (6,)).classes] == [2]
+
+
+def test_configurations_on_grids_of_their_own() -> None:
+    grid = lambda meta: (-(-96 // meta["BLOCK"]),)  # noqa: E731
+    found = volta.triton_configs(kernels.doubled_in_tiles, arg.input("f32", 96), arg.output("f32", 96), 96, grid=grid)
+    first, second = found.values()
+    assert (first.grid, second.grid) == ((6,), (3,))
+    assert volta.check(first, second).ok
+    assert volta.check(first, second, bits=True).ok
+
+
+def test_pointers_in_memory() -> None:
+    a, b = arg.input("f32", 32).named("a"), arg.input("f32", 32).named("b")
+    args = {"sources": arg.pointers([a, b]), "y": arg.output("f32", (2, 32)), "B": 32}
+    r = volta.check(volta.formula("y[i,j] = if i = 0 then a[j] else b[j]"), kernels.listed, args=args, grid=2)
+    assert r.ok, r
+    r = volta.check(volta.formula("y[i,j] = if i = 1 then a[j] else b[j]"), kernels.listed, args=args, grid=2)
+    assert r.verdict == "not-equivalent", r

@@ -116,3 +116,17 @@ def partial_sums(x, p, n, B: tl.constexpr, SPLITS: tl.constexpr):
 def joined_sums(p, y, SPLITS: tl.constexpr):
     row = tl.program_id(0)
     tl.store(y + row, tl.sum(tl.load(p + row * SPLITS + tl.arange(0, SPLITS)), 0))
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 16}, num_warps=1), triton.Config({"BLOCK": 32}, num_warps=1)], key=["n"])
+@triton.jit
+def doubled_in_tiles(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+
+@triton.jit
+def listed(sources, y, B: tl.constexpr):
+    source = tl.load(sources + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    i = tl.arange(0, B)
+    tl.store(y + tl.program_id(0) * B + i, tl.load(source + i))

@@ -127,3 +127,53 @@ def test_sizes_keep_what_relates_them() -> None:
     assert "N = 32" in small
     assert "kernel_size = 3" in small
     assert "rand(K, 31)" in small
+
+
+TRIED = """
+        try:
+            FIRST
+            return m.run(x, y)
+        except Exception:
+            OTHERWISE
+"""
+
+
+def tried(first: str, otherwise: str) -> volta.Judgement:
+    text = CANDIDATE.replace("MAKE", "empty").replace("BLOCKS", "(n + 127) / 128").replace("        return RETURNED", TRIED)
+    return volta.judge(ADD.replace("SUM", "x + y"), text.replace("FIRST", first).replace("OTHERWISE", otherwise))
+
+
+def test_what_a_candidate_catches_a_gpu_may_not_raise() -> None:
+    assert tried("pass", "return x").category == "proved"
+    # Where the value can be looked at the other kernel runs, or the whole of torch.
+    for otherwise in ("return m.run(x, y)", "return x + y", "raise"):
+        r = tried("x = x - x.sum().item()", otherwise)
+        assert r.category != "proved", r
+        assert r.reward is None, r
+    r = tried("raise ValueError(3)", "return m.run(x, y)")
+    assert (r.category, r.reward) == ("unknown", None)
+    assert "caught ValueError: 3" in r.hint
+
+
+def test_an_extension_that_is_rejected_and_caught_is_a_fallback() -> None:
+    text = CANDIDATE.replace("MAKE", "empty").replace("BLOCKS", "nothing").replace("RETURNED", "m.run(x, y) if m else x + y")
+    before, _, after = text.partition("m = load_inline")
+    line, _, rest = after.partition("\n")
+    text = f"{before}try:\n    m = load_inline{line}\nexcept Exception:\n    m = None\n{rest}"
+    r = volta.judge(ADD.replace("SUM", "x + y"), text)
+    assert (r.category, r.fallback, r.reward) == ("fallback", "whole", 0.0)
+    assert "does not compile" in r.hint
+    assert "nothing" in r.hint
+
+
+def test_the_name_that_handlers_call_is_not_the_candidates() -> None:
+    assert judged(returned="(_volta_reached_a_handler := print) and m.run(x, y)").category == "unknown"
+
+
+def test_a_batch_that_a_row_must_equal_has_two_sizes() -> None:
+    task = ADD.replace("size = 4096", "batch_size = 4096\nwide = (4096,)").replace("SUM", "x * y")
+    task = task.replace("[torch.rand(size), torch.rand(size)]", "[torch.rand(batch_size, *wide), torch.rand(batch_size)]")
+    tied = [shrink.shrink(task, plan, tied=True) for plan in shrink.PLANS[:2]]
+    found = [(shrink.sizes(t)["batch_size"], t.partition("wide = (")[2].partition(",")[0]) for t in tied]
+    assert all(str(batch) == row for batch, row in found)
+    assert len(set(found)) == 2

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from . import arg, ray, recording
     from .answers import BitClass, Classes, Lifted, Rows, Slack, Sync
     from .api import check, classes, explain, lift, race, rows, run, slack
-    from .errors import CompileError, Error, InputError, NotProved, ServerError
+    from .errors import CompileError, Error, InputError, KeywordError, NotProved, ServerError
     from .host import Judgement, extension, judge
     from .kernels import Formula, Kernel, formula, ptx
     from .nvcc import cuda
@@ -49,6 +49,7 @@ __all__ = [
     "InputError",
     "Judgement",
     "Kernel",
+    "KeywordError",
     "Lifted",
     "NotProved",
     "Prepared",
@@ -97,6 +98,7 @@ _MODULES = {
     "InputError": "errors",
     "Judgement": "host",
     "Kernel": "kernels",
+    "KeywordError": "errors",
     "Lifted": "answers",
     "NotProved": "errors",
     "Prepared": "prepared",

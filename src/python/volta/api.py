@@ -11,12 +11,11 @@ from . import arg, awkward, kernels, sequences, server
 from .answers import Classes, Lifted, Rows, Slack
 from .calls import Args, Call, Json, Size, at_size, each, limits, options_of, result_of
 from .errors import InputError, NotProved
-from .kernels import Grid, Kernel
+from .kernels import Grid, Kernel, SizedGrid
 from .prepared import Prepared
 from .results import Result
 
 SizedArgs = Args | Callable[..., Args]
-SizedGrid = Grid | Callable[..., Grid]
 
 
 def check(
@@ -29,6 +28,7 @@ def check(
     dynamic_shared: int | None = None,
     sizes: Sequence[Size] | Literal["awkward"] | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Result:
     """Whether an optimized kernel computes what the reference computes, for every input.
@@ -36,11 +36,13 @@ def check(
     `reference` is a kernel, a formula, a function of arrays (NumPy or torch) or a module of torch. `args` are the arguments of
     both kernels, by position or as a dict that names them; a kernel made by `volta.triton` brings its own. `grid` and `block`
     as in a launch. A side may be a list of launches, one after the other (`volta.sequences`), or what `volta.record` wrote down.
+    The grid of a Triton function may be a function of its arguments, as in a launch: `lambda meta: (cdiv(n, meta["BLOCK"]),)`.
     With `sizes` (a list of dicts) `args` and `grid` may be functions of the sizes' names: one check for each, and the worst
     result, whose `instances` has all of them. `sizes="awkward"` takes sizes that no block divides, and as many as it takes until
     each guard of the kernel went both ways.
 
-    `timeout` is in seconds, after which the answer is `unknown` (`limit`).
+    `timeout` is in seconds, `budget` in units of work, which every machine counts alike; after either the answer is `unknown`
+    (`limit`), and `result.work` says what was used.
 
     Options: `bits=True` compares the bits that a machine writes (kernels only); `rounding=True` (or a number of samples)
     measures errors (`result.rounding`); `assume=["n <= 3*block.x", "i in 0..8", "no-overflow"]` are facts, with the names of the
@@ -62,20 +64,21 @@ def check(
                 block=block,
                 dynamic_shared=dynamic_shared,
                 timeout=timeout,
+                budget=budget,
                 **options,
             ),
         )
-    if callable(args) or callable(grid):
-        raise InputError("`args` and `grid` are functions only where `sizes` are given")
+    if callable(args):
+        raise InputError("`args` is a function only where `sizes` are given")
     if sequences.is_sequence(reference) or sequences.is_sequence(optimized):
         if args is not None or grid is not None or block is not None or dynamic_shared is not None:
             raise InputError("each launch of a sequence has its own arguments: say kernel.launch(x, y, grid=..., block=...)")
         sides = {"reference": reference, "optimized": optimized}
-        request, arrays = sequences.request("check", sides, options_of(options), limits(timeout))
+        request, arrays = sequences.request("check", sides, options_of(options), limits(timeout, budget))
         return result_of(server.ask(request), arrays)
     known = {"args": args, "grid": grid}
     prepared = Prepared(kernels.coerce(reference, **known), Call(args, grid, block, dynamic_shared), options)
-    return prepared.once(optimized, limits(timeout))
+    return prepared.once(optimized, limits(timeout, budget))
 
 
 def _each(functions: Sequence[Any], sizes: Sequence[Size] | str, one: Callable[[Size], Result]) -> Result:
@@ -94,7 +97,7 @@ class Question:
         self,
         kernel: object,
         args: Args | None,
-        grid: Grid | None,
+        grid: SizedGrid | None,
         block: Grid | None,
         dynamic_shared: int | None,
         options: dict[str, Any],
@@ -135,6 +138,7 @@ def race(
     dynamic_shared: int | None = None,
     sizes: Sequence[Size] | Literal["awkward"] | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Result:
     """Whether a kernel, or a list of launches, is free of races, deadlocks and memory errors. Arguments as those of `check`.
@@ -154,46 +158,49 @@ def race(
                 block=block,
                 dynamic_shared=dynamic_shared,
                 timeout=timeout,
+                budget=budget,
                 **options,
             ),
         )
-    if callable(args) or callable(grid):
-        raise InputError("`args` and `grid` are functions only where `sizes` are given")
+    if callable(args):
+        raise InputError("`args` is a function only where `sizes` are given")
     if sequences.is_sequence(kernel):
-        asked, arrays = sequences.request("race", {"kernel": kernel}, options_of(options), limits(timeout))
+        asked, arrays = sequences.request("race", {"kernel": kernel}, options_of(options), limits(timeout, budget))
         return result_of(server.ask(asked), arrays)
-    return Question(kernel, args, grid, block, dynamic_shared, options).ask("race", limits(timeout))
+    return Question(kernel, args, grid, block, dynamic_shared, options).ask("race", limits(timeout, budget))
 
 
 def slack(
     kernel: object,
     *,
     args: Args | None = None,
-    grid: Grid | None = None,
+    grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Slack:
     """Which barriers, waits and fences a launch needs: `result.sync` has each with its state, `result.together` those that can
     go at once. Arguments as those of `race`; `result.verdict` is that of the kernel as it is."""
     asked = Question(kernel, args, grid, block, dynamic_shared, options)
-    return Slack.of(asked.ask("slack", limits(timeout)))
+    return Slack.of(asked.ask("slack", limits(timeout, budget)))
 
 
 def lift(
     kernel: object,
     *,
     args: Args | None = None,
-    grid: Grid | None = None,
+    grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Lifted:
     """What a kernel computes: `result.formulas` by the names of the outputs, each proved. Arguments as those of `race`."""
     asked = Question(kernel, args, grid, block, dynamic_shared, options)
-    return Lifted.of(asked.ask("lift", limits(timeout)))
+    return Lifted.of(asked.ask("lift", limits(timeout, budget)))
 
 
 def rows(
@@ -207,6 +214,7 @@ def rows(
     sizes: Sequence[Size] | None = None,
     values: bool = False,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Rows:
     """Whether each row of an output is the same function of its row of the inputs, bit for bit, in every batch.
@@ -227,9 +235,9 @@ def rows(
     def asked(size: Size) -> tuple[Json, dict[str, arg.Array]]:
         launched = _launched(kernel, size)
         if sequences.is_sequence(launched):
-            return sequences.request("rows", {"kernel": launched}, options_of(options), limits(timeout))
+            return sequences.request("rows", {"kernel": launched}, options_of(options), limits(timeout, budget))
         question = Question(launched, at_size(args, size), at_size(grid, size), block, dynamic_shared, options)
-        return {"op": "rows", **question.subject(), "formats": ["human"], **limits(timeout)}, question.arrays()
+        return {"op": "rows", **question.subject(), "formats": ["human"], **limits(timeout, budget)}, question.arrays()
 
     smallest, _ = asked(min(every, key=lambda size: sum(size.values())))
     subject = {key: smallest[key] for key in ("kernel", "launch")}
@@ -257,11 +265,12 @@ def classes(
     *,
     configs: Sequence[Any] | str = "all",
     args: Args | None = None,
-    grid: Any = None,
+    grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     arch: int = 80,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Classes:
     """Which of several kernels give the same bits: `result.classes`, each with its members and what shows that it differs.
@@ -273,7 +282,7 @@ def classes(
     Raises `InputError` for fewer than two kernels, `CompileError` where a compiler rejects one.
     """
     labels, members = _members(kernel, configs, args, grid, arch)
-    call = Call(args, grid if not callable(grid) else None, block, dynamic_shared)
+    call = Call(args, grid, block, dynamic_shared)
     first = members[0]
     listed = [{**k.request(), **call.side(k)} for k in members]
     request: Json = {
@@ -281,7 +290,7 @@ def classes(
         "kernels": listed,
         "launch": {**call.options(first, options_of(options)), "names": call.numbered(first)},
         "formats": ["human"],
-        **limits(timeout),
+        **limits(timeout, budget),
     }
     return Classes.of(result_of(server.ask(request), call.arrays(first)), labels)
 
@@ -306,10 +315,11 @@ def _members(kernel: object, configs: Any, args: Args | None, grid: Any, arch: i
 def run(
     kernel: object,
     *args: object,
-    grid: Grid | None = None,
+    grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     **options: Any,
 ) -> Any:
     """Executes a kernel on numbers, without a GPU: its outputs as NumPy arrays, one alone or a tuple in order.
@@ -319,7 +329,7 @@ def run(
     """
     given = [arg.known(a) if isinstance(a, np.ndarray) else a for a in args]
     question = Question(kernel, given, grid, block, dynamic_shared, options)
-    out = tuple(outputs(question.ask("run", limits(timeout))).values())
+    out = tuple(outputs(question.ask("run", limits(timeout, budget))).values())
     return out[0] if len(out) == 1 else out
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .calls import Size, each
+from .calls import META, Size, each
 from .errors import InputError
 from .results import Finding, Result
 
@@ -25,7 +25,7 @@ Place = tuple[str, int, str]
 
 def names_of(*functions: Any) -> list[str]:
     """The sizes that the functions among some values depend on."""
-    found = [n for f in functions if callable(f) for n in inspect.signature(f).parameters if n != "meta"]
+    found = [n for f in functions if callable(f) for n in inspect.signature(f).parameters if n != META]
     if not found:
         raise InputError('sizes="awkward" needs `args` as a function of the sizes, such as lambda n: [...]')
     return list(dict.fromkeys(found))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from . import arg, kernels
-from .errors import InputError
-from .kernels import Formula, Function, Grid, Kernel, Reference
+from .errors import InputError, KeywordError
+from .kernels import Formula, Function, Grid, Kernel, Reference, SizedGrid
 from .results import Result
 
 Json = dict[str, Any]
@@ -24,12 +25,17 @@ OPTIONS = frozenset(
     )
 )
 
+#: Keywords that the questions take by themselves.
+_SIGNATURE = ("args", "grid", "block", "dynamic_shared", "sizes", "timeout", "budget")
+
 
 def options_of(options: Mapping[str, Any]) -> Json:
     """Keywords of a call as keys of a launch."""
     strange = sorted(set(options) - OPTIONS)
     if strange:
-        raise TypeError(f"unknown keyword {strange[0]!r}; it is none of {', '.join(sorted(OPTIONS))}")
+        close = difflib.get_close_matches(strange[0], [*OPTIONS, *_SIGNATURE], n=1)
+        meant = f"did you mean {close[0]}=? " if close else ""
+        raise KeywordError(f"unknown keyword {strange[0]!r}; {meant}the options are {', '.join(sorted(OPTIONS))}")
     return {k.replace("_", "-"): v for k, v in options.items() if v is not None}
 
 
@@ -46,7 +52,7 @@ def positional(args: Args | None) -> tuple[list[arg.Arg], list[str | None]]:
 class Call:
     """The arguments and the launch of a call, for kernels that bring none of their own."""
 
-    def __init__(self, args: Args | None, grid: Grid | None, block: Grid | None, dynamic_shared: int | None) -> None:
+    def __init__(self, args: Args | None, grid: SizedGrid | None, block: Grid | None, dynamic_shared: int | None) -> None:
         self.args, self.names = positional(args)
         self.grid, self.block, self.dynamic_shared = grid, block, dynamic_shared
 
@@ -71,6 +77,8 @@ class Call:
         bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.args))
         out: Json = {"args": {str(k): v.text(k) if isinstance(v, arg.Pointers) else arg.text(v) for k, v in bound.items()}}
         grid = kernel.grid if kernel.grid is not None else self.grid
+        if callable(grid):
+            raise InputError("a grid is a function where `sizes` are given, or of a Triton function: say how many CTAs there are")
         # A compiler that bound the arguments wrote the block into the kernel.
         block = self.block if kernel.block is None and not kernel.args else kernel.block
         shared = kernel.dynamic_shared if kernel.dynamic_shared is not None else self.dynamic_shared
@@ -130,13 +138,18 @@ def targets(bound: Mapping[int, arg.Arg]) -> dict[str, arg.Array]:
     return {n: a for k, v in bound.items() if isinstance(v, arg.Pointers) for n, a in v.targets(k).items()}
 
 
-def limits(timeout: float | None) -> Json:
-    """The limits of a request."""
-    if timeout is None:
-        return {}
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
-        raise InputError(f"a timeout is a number of seconds, not {timeout!r}")
-    return {"timeout": timeout}
+def limits(timeout: float | None, budget: int | None = None) -> Json:
+    """The limits of a request: seconds, and units of work, which are the same on every machine."""
+    out: Json = {}
+    if timeout is not None:
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
+            raise InputError(f"a timeout is a number of seconds, not {timeout!r}")
+        out["timeout"] = timeout
+    if budget is not None:
+        if isinstance(budget, bool) or not isinstance(budget, int) or not 0 <= budget < 2**64:
+            raise InputError(f"a budget is a whole number of units of work, not {budget!r}")
+        out["budget"] = budget
+    return out
 
 
 def pairs(reference: Kernel, optimized: Kernel) -> dict[str, str]:
@@ -178,6 +191,9 @@ def result_of(answer: Json, arrays: Mapping[str, arg.Array]) -> Result:
 #: The worse answer comes first.
 RANK = {"defective": 0, "not-equivalent": 1, "unknown": 3, "equivalent": 4, "clean": 4, "ran": 4, "lifted": 4}
 
+#: The parameter of a function for a grid that Triton's bound arguments are given to.
+META = "meta"
+
 
 def at_size(value: Any, size: Size) -> Any:
     """An argument that may depend on a size: a function of the names in it is called."""
@@ -185,6 +201,9 @@ def at_size(value: Any, size: Size) -> Any:
         return value
     code = getattr(value, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else tuple(size)
+    if META in names:
+        # What Triton binds is known when a function of it is compiled.
+        return lambda meta: value(**{k: v for k, v in size.items() if k in names}, meta=meta)
     needed = names[: len(names) - len(getattr(value, "__defaults__", None) or ())]
     missing = [n for n in needed if n not in size]
     if missing:

@@ -17,6 +17,10 @@ class InputError(Error):
         self.details = details or {}
 
 
+class KeywordError(InputError, TypeError):
+    """A keyword that a call does not take, or one that it lacks; a `TypeError` too, as Python's own are."""
+
+
 class CompileError(Error):
     """A compiler rejected a kernel; the message is the compiler's."""
 

@@ -15,6 +15,8 @@ from .errors import InputError
 from .server import text_of
 
 Grid = int | Sequence[int]
+#: A grid, or a function of sizes, or of what Triton binds.
+SizedGrid = Grid | Callable[..., Grid]
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.S)
 _PARAM = re.compile(r"\.param\s+[^,]*?([\w$]+)\s*(?:\[[^\]]*\])?\s*(?:,|$)", re.S)

@@ -13,11 +13,13 @@ from typing import Any
 from . import apart, arg, kernels, server
 from .calls import Args, Call, Json, limits, options_of, pairs, resolve, result_of
 from .errors import CompileError, InputError
-from .kernels import Formula, Grid, Kernel, Reference
+from .kernels import Formula, Grid, Kernel, Reference, SizedGrid
 from .results import Replay, Result, failed
 
 #: Seconds that a proof has at least, whatever its compiler took.
 _LEAST = 0.1
+#: Seconds that a compiler has where the proof is bounded by work alone.
+_COMPILER = 120.0
 
 
 class Prepared:
@@ -125,13 +127,13 @@ class Prepared:
         reference = side(self.reference) if isinstance(self.reference, Kernel) else None
         return Replay(reference, side(optimized))
 
-    def check(self, candidate: object, *, timeout: float | None = None) -> Result:
+    def check(self, candidate: object, *, timeout: float | None = None, budget: int | None = None) -> Result:
         """One candidate against the reference, as `volta.check`. Its compiler runs in a process of its own, and `timeout` is for
-        both."""
+        both. A `budget` bounds the proof alone, in units of work that every machine counts alike."""
         begun = time.monotonic()
-        kernel = self.kernel_of(candidate, timeout)
+        kernel = self.kernel_of(candidate, _COMPILER if timeout is None and budget is not None else timeout)
         left = None if timeout is None else max(timeout - (time.monotonic() - begun), _LEAST)
-        limit = limits(left)
+        limit = limits(left, budget)
         request, arrays = self.request(kernel, limit, self.handle())
         try:
             return self._judged(request, arrays, kernel)
@@ -143,10 +145,10 @@ class Prepared:
         request, arrays = self.request(kernel, limit, self.handle())
         return self._judged(request, arrays, kernel)
 
-    def judge(self, candidate: object, *, timeout: float | None = None) -> Result:
+    def judge(self, candidate: object, *, timeout: float | None = None, budget: int | None = None) -> Result:
         """One candidate, whatever is wrong with it: what does not compile or parse, or cannot be launched, is a result."""
         try:
-            return self.check(candidate, timeout=timeout)
+            return self.check(candidate, timeout=timeout, budget=budget)
         except CompileError as e:
             return failed("compile", str(e), "compile")
         except InputError as e:
@@ -159,11 +161,13 @@ class Prepared:
         candidates: Iterable[Any],
         *,
         timeout: float | None = None,
+        budget: int | None = None,
         jobs: int | None = None,
     ) -> Iterator[tuple[Any, Result]]:
         """Each candidate with its result, as they are ready: at most `jobs` of them side by side.
 
-        `timeout` is in seconds, with those of the compiler. A candidate that does not compile or parse, or cannot be launched as
+        `timeout` is in seconds, with those of the compiler; `budget` in units of work of the proof, so that each candidate has the
+        same reward on every machine. A candidate that does not compile or parse, or cannot be launched as
         the reference is, is a result as well.
         """
         self.handle()
@@ -172,7 +176,7 @@ class Prepared:
         with ThreadPoolExecutor(jobs or 4, thread_name_prefix="volta") as pool:
 
             def start(candidate: Any) -> None:
-                future = pool.submit(self.judge, candidate, timeout=timeout)
+                future = pool.submit(self.judge, candidate, timeout=timeout, budget=budget)
                 future.add_done_callback(lambda f: done.put((candidate, f)))
 
             running = 0
@@ -201,7 +205,7 @@ def prepare(
     reference: object,
     *,
     args: Args | None = None,
-    grid: Grid | None = None,
+    grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
     **options: Any,

@@ -23,6 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--volta-modules", action="append", default=[], metavar="PKG", help="verify the kernels of a package too")
     group.addoption("--volta-deny", default="", metavar="KIND,...", help="warnings that fail a kernel")
     group.addoption("--volta-timeout", type=float, default=None, metavar="SECONDS", help="limit for each kernel")
+    group.addoption("--volta-budget", type=int, default=None, metavar="N", help="limit for each kernel, in units of work")
 
 
 class KernelItem(pytest.Item):
@@ -34,7 +35,8 @@ class KernelItem(pytest.Item):
 
     def runtest(self) -> None:
         """Checks it; what is not proved fails."""
-        result = self.verification.check(self.case, self.config.getoption("--volta-timeout"))
+        limits = (self.config.getoption(f"--volta-{name}") for name in ("timeout", "budget"))
+        result = self.verification.check(self.case, *limits)
         result.raise_unless_proved(allow_unknown=self.verification.allow_unknown)
         denied = set(str(self.config.getoption("--volta-deny")).split(","))
         found = [w for w in result.warnings if w.kind in denied or "warnings" in denied]

@@ -17,11 +17,11 @@ class _Judge:
     def __init__(self, reference: Any, launch: dict[str, Any]) -> None:
         self.prepared = prepare(reference, **launch)
 
-    def judge(self, number: int, candidate: Any, timeout: float | None) -> tuple[int, Result]:
+    def judge(self, number: int, candidate: Any, timeout: float | None, budget: int | None) -> tuple[int, Result]:
         """The result of one candidate; nothing in it refers to this process."""
         from dataclasses import replace
 
-        return number, replace(self.prepared.judge(candidate, timeout=timeout), replay_=None)
+        return number, replace(self.prepared.judge(candidate, timeout=timeout, budget=budget), replay_=None)
 
 
 def check_many(
@@ -29,6 +29,7 @@ def check_many(
     candidates: Iterable[Any],
     *,
     timeout: float | None = None,
+    budget: int | None = None,
     actors: int | None = None,
     **launch: Any,
 ) -> Iterator[tuple[Any, Result]]:
@@ -58,7 +59,7 @@ def check_many(
     def send(worker: Any) -> None:
         for number, candidate in source:
             sent[number] = candidate
-            open_answers[worker.judge.remote(number, candidate, timeout)] = worker
+            open_answers[worker.judge.remote(number, candidate, timeout, budget)] = worker
             return
 
     try:

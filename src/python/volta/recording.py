@@ -70,6 +70,10 @@ class Recording:
     def __len__(self) -> int:
         return len(self._calls)
 
+    def __repr__(self) -> str:
+        names = ", ".join(c.kernel.entry or c.kernel.name for c in self._calls)
+        return f"<volta.Recording of {len(self)} launch{'' if len(self) == 1 else 'es'}{': ' if names else ''}{names}>"
+
     def __getitem__(self, at: int) -> Launch:
         call = self._calls[at]
         first: dict[int, int] = {}
@@ -117,7 +121,10 @@ class Recording:
             args: dict[int, arg.Arg] = dict(call.kernel.args)
             for position, (memory, offset) in call.memory.items():
                 if memory.computed_by is not None:
-                    raise InputError(f"torch.{memory.computed_by} computes what a launch reads: that is not covered")
+                    raise InputError(
+                        f"torch.{memory.computed_by} computes what a launch reads: that is not covered; what the wrapper is given "
+                        "is made before the recording begins, or by volta.fake(4, 128)"
+                    )
                 array = named[id(memory)]
                 args[position] = arg.View(array, offset) if offset else array
             out.append(replace(call.kernel, args=args))

@@ -242,6 +242,12 @@ class Result:
         return None if found is None else str(found["text"])
 
     @property
+    def work(self) -> int | None:
+        """The units of work that the answer took, which a `budget` bounds; None where the program does not count them."""
+        found = self.report.get("stats", {}).get("work")
+        return None if found is None else int(found)
+
+    @property
     def rounding(self) -> list[Measured]:
         """Of a `check(..., rounding=True)`: the errors that were measured, for each output."""
         found = self.report.get("rounding") or {}

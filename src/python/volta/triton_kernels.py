@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import arg
-from .errors import CompileError, InputError
+from .errors import CompileError, InputError, KeywordError
 from .kernels import Grid, Kernel
 from .ttir import uses_of
 
@@ -168,7 +168,7 @@ def configurations(fn: Any) -> list[Any]:
 def triton(
     fn: Any,
     *args: Any,
-    grid: GridLike,
+    grid: GridLike | None = None,
     num_warps: int | None = None,
     num_stages: int | None = None,
     arch: int = 80,
@@ -182,6 +182,10 @@ def triton(
     Raises `CompileError` with Triton's message.
     """
     function, wrappers = unwrap(fn)
+    if grid is None:
+        raise KeywordError(
+            f"{function.__name__} is launched on a grid: say grid=(n,), or a function of its arguments, as in fn[grid](...)"
+        )
     names = [p.name for p in function.params]
     if len(args) > len(names):
         raise InputError(f"{function.__name__} takes {len(names)} arguments, not {len(args)}")
@@ -221,6 +225,10 @@ def _chosen(function: Any, configs: Sequence[Any], config: Any) -> Any:
 def _stand_in(value: Any) -> Any:
     if isinstance(value, arg.View):
         return Tensor(value.array, value.offset)
+    if isinstance(value, arg.Pointers):
+        return Tensor(
+            arg.Array("s64", value.shape)
+        )  # Triton has no pointers to pointers: a kernel casts the integers that it reads.
     return Tensor(value) if isinstance(value, arg.Array) else value
 
 
@@ -259,10 +267,11 @@ def _kernel(function: Any, compiled: Any, arrays: Mapping[str, Any], grid: Grid,
         uses=uses_of(str(compiled.asm["ttir"])) if "ttir" in compiled.asm else {},
     )
     hidden = kernel.parameters()[len(kept) :]
-    for position in range(len(kept), len(kept) + len(hidden)):
-        # Memory that Triton itself asks for: nothing outside of the kernel sees it.
-        size = max(int(getattr(compiled.metadata, "global_scratch_size", 0) or 0), 1)
-        bound[position] = arg.scratch("u8", (size * _count(grid),))
+    scratch = ("global_scratch_size", "profile_scratch_size")
+    for position, name in enumerate(scratch[: len(hidden)], len(kept)):
+        # Memory that Triton itself asks for, which nothing outside of the kernel sees; its launcher passes null for none.
+        size = int(getattr(compiled.metadata, name, 0) or 0)
+        bound[position] = arg.scratch("u8", (size * _count(grid),)) if size else 0
     return kernel
 
 
@@ -272,7 +281,7 @@ def _count(grid: Grid) -> int:
     return count(grid)
 
 
-def every(fn: Any, *args: Any, grid: GridLike, arch: int = 80, **constexprs: Any) -> dict[str, Kernel]:
+def every(fn: Any, *args: Any, grid: GridLike | None = None, arch: int = 80, **constexprs: Any) -> dict[str, Kernel]:
     """The kernels of all configurations of an autotuned function, by the configuration's text."""
     found: Sequence[Any] = configurations(fn)
     return {

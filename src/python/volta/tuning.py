@@ -28,6 +28,7 @@ def same_bits(
     grid: Any = None,
     arch: int = 80,
     timeout: float | None = 60,
+    budget: int | None = None,
     **options: Any,
 ) -> Prune:
     """A hook for `triton.autotune(prune_configs_by={"early_config_prune": ...})`: it keeps the configurations that are proved to
@@ -37,6 +38,8 @@ def same_bits(
     say another one to prove it at, a smaller one for example. What is not proved is left out; the reference itself never is.
     Raises `InputError` where the hook is called by something else than Triton's autotuner.
     """
+
+    asked = {**options, "timeout": timeout, "budget": budget}
 
     def prune(configs: list[Any], named_args: Mapping[str, Any], **kwargs: Any) -> list[Any]:
         tuner = sys._getframe(1).f_locals.get("self")
@@ -56,13 +59,13 @@ def same_bits(
             return triton_kernels.triton(tuner, *given, grid=extents, arch=arch, config=config, **named)
 
         wanted = kernel(first)
-        return [c for c in configs if c is first or _is_same(wanted, kernel, c, timeout, options)] or [first]
+        return [c for c in configs if c is first or _is_same(wanted, kernel, c, asked)] or [first]
 
     return prune
 
 
-def _is_same(wanted: Any, kernel: Callable[[Any], Any], config: Any, timeout: float | None, options: dict[str, Any]) -> bool:
+def _is_same(wanted: Any, kernel: Callable[[Any], Any], config: Any, options: dict[str, Any]) -> bool:
     try:
-        return api.check(wanted, kernel(config), bits=True, timeout=timeout, **options).ok
+        return api.check(wanted, kernel(config), bits=True, **options).ok
     except CompileError:
         return False

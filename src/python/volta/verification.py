@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from . import api, awkward
-from .calls import Args
+from .calls import Args, at_size
 from .errors import InputError
 from .kernels import Kernel
 from .results import Result
@@ -46,6 +46,7 @@ class Verification:
     sizes: Sequence[Mapping[str, int]] | Literal["awkward"]
     configs: Literal["all", "first"]
     timeout: float | None
+    budget: int | None
     allow_unknown: bool
     arch: int
     options: dict[str, Any]
@@ -66,27 +67,24 @@ class Verification:
 
         return is_jit(self.kernel)
 
-    def check(self, case: Case, timeout: float | None = None) -> Result:
-        """Checks one case."""
+    def check(self, case: Case, timeout: float | None = None, budget: int | None = None) -> Result:
+        """Checks one case; limits that are given here come before the kernel's own."""
         if case.size is None:
-            return awkward.check(awkward.names_of(self.args, self.grid), lambda size: self.check(Case(size, case.config), timeout))
+            names = awkward.names_of(self.args, self.grid)
+            return awkward.check(names, lambda size: self.check(Case(size, case.config), timeout, budget))
         args = self.args(**case.size)
-        options = self.options
-        limit = timeout if timeout is not None else self.timeout
+        options = {
+            **self.options,
+            "timeout": timeout if timeout is not None else self.timeout,
+            "budget": budget if budget is not None else self.budget,
+        }
+        grid = at_size(self.grid, case.size)
         if not self.is_triton:
-            grid = self.grid(**case.size) if callable(self.grid) else self.grid
-            return api.check(self.reference, self.kernel, args=args, grid=grid, block=self.block, timeout=limit, **options)
+            return api.check(self.reference, self.kernel, args=args, grid=grid, block=self.block, **options)
         values = list(args.values()) if isinstance(args, Mapping) else list(args)
         given = self.constexprs(**case.size) if callable(self.constexprs) else self.constexprs
-        kernel: Kernel = triton(self.kernel, *values, grid=self._grid(case), arch=self.arch, config=case.config, **dict(given))
-        return api.check(self.reference, kernel, args=args, timeout=limit, **options)
-
-    def _grid(self, case: Case) -> Any:
-        if not callable(self.grid):
-            return self.grid
-        names = self.grid.__code__.co_varnames[: self.grid.__code__.co_argcount] if hasattr(self.grid, "__code__") else ()
-        size = {k: v for k, v in (case.size or {}).items() if k in names}
-        return (lambda meta: self.grid(**size, meta=meta)) if "meta" in names else self.grid(**size)
+        kernel: Kernel = triton(self.kernel, *values, grid=grid, arch=self.arch, config=case.config, **dict(given))
+        return api.check(self.reference, kernel, args=args, **options)
 
 
 #: Everything that was decorated in this process, by the module that did it.
@@ -103,6 +101,7 @@ def verify(
     configs: Literal["all", "first"] = "all",
     constexprs: Callable[..., Mapping[str, Any]] | Mapping[str, Any] | None = None,
     timeout: float | None = None,
+    budget: int | None = None,
     allow_unknown: bool = False,
     arch: int = 80,
     **options: Any,
@@ -133,6 +132,7 @@ def verify(
                 sizes=sizes,
                 configs=configs,
                 timeout=timeout,
+                budget=budget,
                 allow_unknown=allow_unknown,
                 arch=arch,
                 options=options,

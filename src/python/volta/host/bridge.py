@@ -60,7 +60,11 @@ _CONTENTS = 1 << 20
 
 
 class Gap(Exception):
-    """The stand-in lacks something that torch or the runtime has."""
+    """The stand-in lacks something that torch or the runtime has; it is noted, whoever catches this."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        state.gaps.append(what)
 
 
 @dataclass

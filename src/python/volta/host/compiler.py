@@ -141,6 +141,15 @@ def run_confined(
     return process.returncode, "\n".join([*said, errors.decode(errors="replace")]).strip()
 
 
+@functools.cache
+def packages() -> list[str]:
+    """Folders of installed packages that this process imports torch and NumPy from, beside those of the interpreter: of a user's
+    own, or named by a path file. A folder that holds other things than packages is none of them."""
+    found = [importlib.util.find_spec(name) for name in ("torch", "numpy")]
+    folders = [Path(spec.origin).resolve().parent.parent for spec in found if spec is not None and spec.origin]
+    return list(dict.fromkeys(str(f) for f in folders if f.name in ("site-packages", "dist-packages")))
+
+
 def _python_include() -> str:
     return sysconfig.get_paths()["include"]
 

@@ -8,7 +8,7 @@ could be places. A finding is then one of the real launch: the CTA does that acc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,9 +54,9 @@ def _plain(kernel: Kernel) -> Kernel | None:
     return replace(kernel, args={k: v.array if isinstance(v, View) else v for k, v in kernel.args.items()})
 
 
-def _asked(kernel: Kernel, timeout: float, **options: Any) -> Result | None:
+def _asked(kernel: Kernel, **options: Any) -> Result | None:
     try:
-        return api.race(kernel, timeout=timeout, **options)
+        return api.race(kernel, **options)
     except Error:
         return None
 
@@ -69,14 +69,14 @@ class Corners:
     one_way: frozenset[coverage.Place] = frozenset()
 
 
-def corners(seen: Seen, timeout: float) -> Corners:
-    """Runs them."""
+def corners(seen: Seen, limits: Mapping[str, Any]) -> Corners:
+    """Runs them, each within the limits."""
     out = Corners()
     for event, kernel in _launches(seen):
         middle, last = [int(n) // 2 for n in event["grid"]], [int(n) - 1 for n in event["grid"]]
         sides = []
         for cta in ([0, 0, 0], middle, last):
-            result = _asked(kernel, min(timeout, 10), cta=cta)
+            result = _asked(kernel, cta=cta, **limits)
             if result is None or result.verdict == "unknown":
                 break
             found = next((d for d in result.report["defects"] if d["kind"] in _ALONE), None)
@@ -89,11 +89,11 @@ def corners(seen: Seen, timeout: float) -> Corners:
     return out
 
 
-def every_launch(seen: Seen, timeout: float) -> str:
+def every_launch(seen: Seen, limits: Mapping[str, Any]) -> str:
     """The worst verdict of `race --any` over the kernels at the declared shapes: clean, unknown or defective."""
     order: Sequence[str] = ("defective", "unknown", "clean")
     verdicts = []
     for _, kernel in _launches(seen):
-        result = _asked(kernel, min(timeout, 5), any=True)
+        result = _asked(kernel, any=True, **limits)
         verdicts.append("unknown" if result is None else str(result.verdict))
     return min(verdicts, key=lambda v: order.index(v) if v in order else 1) if verdicts else "unknown"

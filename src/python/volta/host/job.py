@@ -20,7 +20,7 @@ from typing import IO, Any
 import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException
 
-from . import bridge
+from . import bridge, handlers
 
 Json = dict[str, Any]
 SEED = 42
@@ -85,7 +85,8 @@ def main(job: Json, channel: Channel) -> None:
 def recorded() -> Json:
     """Everything that was written down."""
     s = bridge.state
-    return {"events": s.events, "gaps": s.gaps, "storages": [p.described() for p in s.by_number]}
+    more = {"caught": handlers.caught, "rejected": handlers.rejected}
+    return {**more, "events": s.events, "gaps": s.gaps, "storages": [p.described() for p in s.by_number]}
 
 
 def _trace(e: BaseException, job: Json) -> str:
@@ -162,13 +163,17 @@ def module_of(answer: Json) -> types.ModuleType:
     return module
 
 
-def _run_file(path: str, name: str) -> dict[str, Any]:
+def _run_file(path: str, name: str, *, noting: bool = False) -> dict[str, Any]:
     module = types.ModuleType(name)
     module.__file__ = path
     sys.modules[name] = module
     with open(path) as file:
         text = file.read()
-    exec(compile(text, path, "exec"), module.__dict__)
+    if noting and handlers.NAME in text:
+        raise Stop("unknown", f"the file has the name {handlers.NAME}")
+    if noting:
+        module.__dict__[handlers.NAME] = handlers.note(lambda e: isinstance(e, Stop) and e.category == "compile")
+    exec(compile(handlers.noting(text, path) if noting else text, path, "exec"), module.__dict__)
     return module.__dict__
 
 
@@ -259,7 +264,7 @@ def _model(job: Json, channel: Channel) -> Json:
         model_class = task["Model"]
     else:
         try:
-            candidate = _run_file(f"{folder}/candidate.py", "candidate")
+            candidate = _run_file(f"{folder}/candidate.py", "candidate", noting=True)
         except SyntaxError as e:
             raise Stop("syntax", f"line {e.lineno}: {e.msg}") from e
         if "ModelNew" not in candidate:

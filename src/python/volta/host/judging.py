@@ -85,11 +85,18 @@ class _Run:
     candidate: str
     timeout: float
     unconfined: bool
+    budget: int | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     launches: int = 0
     fallback: Grade | None = None
     any_launch: bool = False
     any_verdict: str | None = None
+
+    def limits(self, most: float | None = None) -> dict[str, Any]:
+        """What bounds a question: work where a budget is given, else seconds, and no more than `most` of them."""
+        if self.budget is not None:
+            return {"budget": self.budget}
+        return {"timeout": self.timeout if most is None else min(self.timeout, most)}
 
     def judgement(self, result: Result, category: Category) -> Judgement:
         """A result with what this judgement knows."""
@@ -122,19 +129,21 @@ def judge(
     *,
     sizes: Literal["shrunk"] | Sequence[str] = "shrunk",
     timeout: float = 60,
+    budget: int | None = None,
     any_launch: bool = False,
     allow_unconfined: bool = False,
 ) -> Judgement:
     """Whether a candidate computes what its task's `Model` computes; files or texts in KernelBench's form.
 
-    `sizes` are `"shrunk"`, or texts of the task at the sizes to prove. `timeout` bounds each recording and each proof, in seconds.
-    `any_launch` asks `race --any` too, for each kernel, which changes no verdict. Where the kernel cannot confine foreign code the
-    verdict is `unknown`, unless `allow_unconfined` says to run it all the same.
+    `sizes` are `"shrunk"`, or texts of the task at the sizes to prove. `timeout` bounds each recording and each proof, in seconds;
+    `budget` bounds the proofs instead, in units of work, so that the reward is the same on every machine. `any_launch` asks
+    `race --any` too, for each kernel, which changes no verdict. Where the kernel cannot confine foreign code the verdict is
+    `unknown`, unless `allow_unconfined` says to run it all the same.
 
     Raises `InputError` where a file cannot be read, `Error` where the process that records cannot be started (torch is not
     installed); what is wrong with the candidate is a judgement.
     """
-    run = _Run(_text(task), _text(candidate), timeout, allow_unconfined, any_launch=any_launch)
+    run = _Run(_text(task), _text(candidate), timeout, allow_unconfined, budget, any_launch=any_launch)
     try:
         return _judged(run, sizes)
     except worker.Unconfined as e:
@@ -223,9 +232,9 @@ def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
 def _in_bounds(run: _Run, declared: coverage.Seen) -> frozenset[coverage.Place]:
     """The first, middle and last CTAs of the declared launches stay in their arrays; the places at which all of them go one way."""
     started = time.monotonic()
-    found = corners.corners(declared, run.timeout)
+    found = corners.corners(declared, run.limits(10))
     if run.any_launch:
-        run.any_verdict = corners.every_launch(declared, run.timeout)
+        run.any_verdict = corners.every_launch(declared, run.limits(5))
     run.seconds["declared"] = time.monotonic() - started
     if found.error is not None:
         raise _Ends("memory", found.error, "out-of-bounds", "defective")
@@ -248,6 +257,8 @@ def _stopped(recorded: Json, where: str) -> None:
         e = refused[0]
         raise _Ends("launch", f"line {e['line']}: {where} the launch of {e['kernel']} is refused: {e['why']}", verdict="defective")
     how = recorded.get("stopped")
+    if how is None and recorded.get("caught"):
+        raise _Ends("unknown", f"{where}: {recorded['caught'][0]}: on a GPU it may not be raised", "undecided")
     if how is None:
         return
     message = f"{where}: {recorded['message']}" + (f" ({recorded['trace']})" if recorded.get("trace") else "")
@@ -303,7 +314,8 @@ def _graded(run: _Run, recorded: Json) -> None:
         raise _Ends("fallback", "a product or convolution is a library's", verdict="defective")
     if not run.launches:
         run.fallback = "whole"
-        raise _Ends("fallback", "the candidate launches no kernel of its own", verdict="defective")
+        why = f": its extension does not compile: {recorded['rejected'][0]}" if recorded.get("rejected") else ""
+        raise _Ends("fallback", f"the candidate launches no kernel of its own{why}", verdict="defective")
     if operations:
         run.fallback = "epilogue"
 
@@ -327,9 +339,9 @@ def _proved(run: _Run, task: str, covered: coverage.Coverage) -> Judgement:
     untouched = [bindings.named(a) for n, a in bound.outputs.items() if n not in built.arrays]
     launches = [*bound.before, *untouched, *built.launches]
     if "text" in made:
-        result = api.check(Formula(bound.formula), launches, timeout=run.timeout, assume=bound.facts)
+        result = api.check(Formula(bound.formula), launches, **run.limits(), assume=bound.facts)
     else:
-        result = api.race(launches, timeout=run.timeout)
+        result = api.race(launches, **run.limits())
     run.seconds["proof"] = run.seconds.get("proof", 0.0) + time.monotonic() - started
     shown = result.counterexample
     if result.verdict == "not-equivalent" and shown is not None and shown.output not in {a.name for a in bound.outputs.values()}:
@@ -355,7 +367,7 @@ def _walked(run: _Run, bound: bindings.Bound, launches: Sequence[Kernel], covere
     if smaller is None:
         return
     started = time.monotonic()
-    result = api.check(Formula(bound.formula), smaller, timeout=run.timeout, assume=bound.facts)
+    result = api.check(Formula(bound.formula), smaller, **run.limits(), assume=bound.facts)
     run.seconds["proof"] += time.monotonic() - started
     if result.ok:
         covered.add_strided(result, smaller)

@@ -64,8 +64,8 @@ def lowered(value: int, most: int, awkward: bool = False) -> int:
 
 
 class _Sizes(ast.NodeTransformer):
-    def __init__(self, bounds: Bounds, other: int, channels: bool) -> None:
-        self.bounds, self.other, self.channels = bounds, other, channels
+    def __init__(self, bounds: Bounds, other: int, channels: bool, tied: bool) -> None:
+        self.bounds, self.other, self.channels, self.tied = bounds, other, channels, tied
         self.name = ""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
@@ -74,7 +74,8 @@ class _Sizes(ast.NodeTransformer):
             return node
         assert isinstance(node.value, int)
         if _BATCH.search(self.name):
-            value = lowered(node.value, self.bounds.batch)
+            # One that is tied to another size is lowered as that one is.
+            value = lowered(node.value, self.bounds.batch, self.tied and self.bounds.awkward)
         elif self.channels and _CHANNELS.search(self.name):
             value = lowered(node.value, self.bounds.channels)
         else:
@@ -192,10 +193,11 @@ def shrink(task: str, bounds: Bounds, exact: Mapping[str, int] | None = None, *,
     tree = ast.parse(task)
     assigned = _assigned(tree)
     count, channels = _ranks(tree, {n: s.value for n, s in assigned})
-    if tied and _tied(assigned):
+    tied = tied and _tied(assigned)
+    if tied:
         count += 1
         bounds = replace(bounds, batch=bounds.other(count, channels))
-    smaller = _Sizes(bounds, bounds.other(count, channels), channels)
+    smaller = _Sizes(bounds, bounds.other(count, channels), channels, tied)
     for name, statement in assigned:
         smaller.name = name
         statement.value = ast.Constant(exact[name]) if exact and name in exact else smaller.visit(statement.value)

@@ -54,7 +54,8 @@ class Zygote:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         root = str(Path(__file__).parent.parent.parent)
-        code = f"import sys; sys.path.insert(0, {root!r}); from volta.host import zygote; zygote.main({theirs.fileno()})"
+        path = f"sys.path[:0] = [{root!r}]; sys.path += {compiler.packages()!r}"
+        code = f"import sys; {path}; from volta.host import zygote; zygote.main({theirs.fileno()})"
         environment = {
             "PATH": "/usr/bin:/bin",
             "LANG": "C.UTF-8",
@@ -284,4 +285,4 @@ def _readable() -> list[str]:
         "/proc/cpuinfo",
         "/sys/devices/system/cpu",
     ]
-    return [*system, sys.prefix, sys.base_prefix, f"{here}/volta"]
+    return [*system, sys.prefix, sys.base_prefix, *compiler.packages(), f"{here}/volta"]
