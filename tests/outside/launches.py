@@ -23,7 +23,7 @@ SWIZZLES = ["", "/swizzle32", "/swizzle64", "/swizzle128", "/swizzle128"]
 def parameters(ptx):
     """Sizes of the parameters of each entry."""
     found = {}
-    for name, text in re.findall(r"\.entry\s+(\S+?)\s*\((.*?)\)", ptx, re.S):
+    for name, text in re.findall(r"\.entry\s+(\S+?)\s*\((.*?)\)", ptx, re.DOTALL):
         sizes = []
         for kind, size in re.findall(r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)[^,\[]*(?:\[(\d+)\])?", text):
             sizes.append(int(size) if size else int(kind[1:]) // 8)
