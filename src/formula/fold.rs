@@ -209,7 +209,8 @@ impl Builder<'_> {
                 if let Some(q) = self.store.as_const(value).filter(|_| of.fold == Fold::Prod) {
                     state.bits += q.numer().bits() + q.denom().bits();
                     if state.bits > MOST_BITS {
-                        let message = format!("a product has known factors of more than {MOST_BITS} bits");
+                        let message =
+                            format!("a product has known factors of more than {MOST_BITS} bits");
                         return Err(Stop::Unknown(UnknownKind::Limit, message));
                     }
                 }

@@ -116,7 +116,9 @@ impl Line {
 
     /// The formula, or what lacks nothing but that places lie inside.
     fn candidate(&self) -> Option<String> {
-        self.formula().map(str::to_string).or_else(|| self.unbounded.clone())
+        self.formula()
+            .map(str::to_string)
+            .or_else(|| self.unbounded.clone())
     }
 
     /// Notes why an attempt failed: what is said in the end is of canonical forms, which tell what a value is made of.
@@ -360,9 +362,8 @@ impl<'a> Lifting<'a> {
             match checked {
                 Ok(report) if report.verdict == Verdict::Equivalent => proofs.push(report),
                 Ok(report) => {
-                    let place = |f: &Finding<UnknownKind>| {
-                        f.kind == UnknownKind::DataDependentAddress
-                    };
+                    let place =
+                        |f: &Finding<UnknownKind>| f.kind == UnknownKind::DataDependentAddress;
                     let is_place = report.defects.is_empty()
                         && !report.unknown.is_empty()
                         && report.unknown.iter().all(place);

@@ -244,9 +244,7 @@ impl Forks {
         let mut copied = Copied::default();
         let mut before = Vec::new();
         decided.iter().all(|&(cond, holds)| {
-            let cond = self
-                .store
-                .import_one(store, cond, &mut copied, |_, _| {});
+            let cond = self.store.import_one(store, cond, &mut copied, |_, _| {});
             let known = *self.known.entry(before.clone()).or_insert(cond);
             before.push(holds);
             known == cond
@@ -268,7 +266,8 @@ fn under(mut out: Outcome, decided: &[(TermId, bool)]) -> Outcome {
     for c in &mut out.conditionals {
         c.cond = store.and(path, c.cond);
     }
-    out.conditionals.retain(|c| store.as_bool(c.cond) != Some(false));
+    out.conditionals
+        .retain(|c| store.as_bool(c.cond) != Some(false));
     for g in &mut out.gathers {
         g.cond = Some(g.cond.map_or(path, |c| store.and(path, c)));
     }
@@ -287,10 +286,7 @@ fn under(mut out: Outcome, decided: &[(TermId, bool)]) -> Outcome {
 fn conditional(defect: Finding<DefectKind>, cond: TermId) -> Conditional {
     let open = Finding {
         kind: UnknownKind::Undecided,
-        message: format!(
-            "{}, if an input makes the kernel go there",
-            defect.message
-        ),
+        message: format!("{}, if an input makes the kernel go there", defect.message),
         count: defect.count,
         sites: defect.sites.clone(),
     };

@@ -171,9 +171,18 @@ fn wrong_formulas_are_input_errors_with_a_place() {
 #[test]
 fn what_no_formula_needs_ends_at_a_limit() {
     for (formula, what) in [
-        ("c[i,j] = sum(l in 0..9223372036854775807: a[i,0])", "more than 268435456 integers"),
-        ("c[i,j] = max(l in 0..1000000000: a[i,j] + l)", "more than 268435456 integers"),
-        ("c[i,j] = prod(l in 1..100000: l)*a[i,j]", "more than 65536 bits"),
+        (
+            "c[i,j] = sum(l in 0..9223372036854775807: a[i,0])",
+            "more than 268435456 integers",
+        ),
+        (
+            "c[i,j] = max(l in 0..1000000000: a[i,j] + l)",
+            "more than 268435456 integers",
+        ),
+        (
+            "c[i,j] = prod(l in 1..100000: l)*a[i,j]",
+            "more than 65536 bits",
+        ),
     ] {
         let (code, report) = product(formula, "");
         assert_eq!(code, 3, "{formula}: {report:#}");
@@ -181,7 +190,7 @@ fn what_no_formula_needs_ends_at_a_limit() {
         let message = report["unknown"][0]["message"].as_str().unwrap_or_default();
         assert!(message.contains(what), "{formula}: {message}");
     }
-    let indices: Vec<String> = (0..50_000).map(|k| format!("i{k}")).collect();
+    let indices: Vec<String> = (0..10_000).map(|k| format!("i{k}")).collect();
     let (code, report) = product(&format!("c[{}] = 1", indices.join(",")), "");
     assert_eq!(code, 2, "{report:#}");
     let message = report["error"]["message"].as_str().unwrap_or_default();
