@@ -190,7 +190,7 @@ fn what_no_formula_needs_ends_at_a_limit() {
         let message = report["unknown"][0]["message"].as_str().unwrap_or_default();
         assert!(message.contains(what), "{formula}: {message}");
     }
-    let indices: Vec<String> = (0..50_000).map(|k| format!("i{k}")).collect();
+    let indices: Vec<String> = (0..10_000).map(|k| format!("i{k}")).collect();
     let (code, report) = product(&format!("c[{}] = 1", indices.join(",")), "");
     assert_eq!(code, 2, "{report:#}");
     let message = report["error"]["message"].as_str().unwrap_or_default();

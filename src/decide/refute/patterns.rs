@@ -53,8 +53,8 @@ pub(crate) enum Pattern {
     Near(usize),
     /// Different numbers that are all beyond the k-th of those.
     Beyond(usize),
-    /// Most integers the k-th of those, which may be the code of a special case; other numbers small.
-    Code(usize),
+    /// Most integers this one, which may be the code of a special case; other numbers small.
+    Code(f64),
 }
 
 /// The patterns to try, the most readable first.
@@ -82,7 +82,6 @@ pub(crate) fn patterns(all: &[Cell], near: usize) -> Vec<Pattern> {
     out.extend((0..near.min(24)).map(Pattern::Near));
     out.extend((0..near.min(24)).map(Pattern::Beyond));
     if integers {
-        out.extend((0..near.min(24)).map(Pattern::Code));
         out.extend([Pattern::Ends; 6]);
         out.extend([Pattern::Bits; 3]);
     }
@@ -130,18 +129,14 @@ fn end(width: u8, random: &mut Random) -> u64 {
 
 /// Numbers at which a comparison with a constant, a maximum or a minimum may change its mind, those
 /// halfway between them, and all of them with the other sign: what tells two kernels apart whose
-/// limits differ a little.  Integers that others are compared with are among them.
+/// limits differ a little.
 pub(crate) fn thresholds(store: &TermStore, cone: &Cone) -> Vec<f64> {
     let number = |t: TermId| {
         let q = store.as_const(t)?;
         num_traits::ToPrimitive::to_f64(q).filter(|v| v.is_finite())
     };
-    let integer = |t: TermId| Some(sext(store.as_bits(t)?, store.width(t)) as f64);
     let mut found: Vec<f64> = Vec::new();
     for &t in cone.ids() {
-        if let Term::ICmp(ICmp::Eq, a, b) = store.get(t) {
-            found.extend([a, b].into_iter().filter_map(integer).map(f64::abs));
-        }
         if let Term::RCmp(_, a, b) | Term::Max(a, b) | Term::Min(a, b) = store.get(t) {
             found.extend([a, b].into_iter().filter_map(number).map(f64::abs));
         }
@@ -155,6 +150,30 @@ pub(crate) fn thresholds(store: &TermStore, cone: &Cone) -> Vec<f64> {
     found.extend(between);
     found.extend(found.clone().iter().map(|v| -v));
     found
+}
+
+/// Integers that others are asked to be equal to, such as the label of rows that count for nothing; none where
+/// everything is a float.
+pub(crate) fn codes(store: &TermStore, cone: &Cone, cells: &[Cell]) -> Vec<Pattern> {
+    const MOST: usize = 12;
+    let is_integer = |c: &Cell| matches!(c.ty, ElemTy::Int { .. });
+    let mut found: Vec<i64> = Vec::new();
+    if !cells.iter().any(is_integer) {
+        return Vec::new();
+    }
+    for &t in cone.ids() {
+        if let Term::ICmp(ICmp::Eq, a, b) = store.get(t) {
+            let known = |t: TermId| Some(sext(store.as_bits(t)?, store.width(t)));
+            found.extend([a, b].into_iter().filter_map(known));
+        }
+        if found.len() > TACTICS.thresholds {
+            break;
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found.truncate(MOST);
+    found.into_iter().map(|v| Pattern::Code(v as f64)).collect()
 }
 
 /// The values of a candidate.
@@ -195,8 +214,8 @@ pub(crate) fn candidate(
                     let m = random.below(15) as f64 - 7.0;
                     m * 2f64.powi(random.below(21) as i32 - 10)
                 }
-                Pattern::Code(k) => match (c.ty, near.get(k)) {
-                    (ElemTy::Int { .. }, Some(&code)) if random.below(4) > 0 => code,
+                Pattern::Code(code) => match c.ty {
+                    ElemTy::Int { .. } if random.below(4) > 0 => code,
                     _ => random.below(17) as f64 - 8.0,
                 },
                 Pattern::Near(k) | Pattern::Beyond(k) if near.is_empty() => k as f64,

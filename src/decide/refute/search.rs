@@ -9,6 +9,9 @@ use crate::spec::{Arrays, Limits};
 use crate::term::TermStore;
 use crate::work;
 
+/// Patterns that come before those of special integers.
+const BEFORE_CODES: usize = 40;
+
 /// What may be spent on one search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
@@ -47,7 +50,11 @@ pub(crate) fn search(
     let (mut rigorous, mut undefined, mut first) = (0, 0, true);
     let mut close = 0f64;
     let mut starts: Vec<(f64, Vec<u64>)> = Vec::new();
-    for pattern in patterns::patterns(hunt.cells(), near.len()) {
+    let mut patterns = patterns::patterns(hunt.cells(), near.len());
+    let codes = patterns::codes(store, &hunt.cone, hunt.cells());
+    let after = patterns.len().min(BEFORE_CODES);
+    patterns.splice(after..after, codes);
+    for pattern in patterns {
         let cost = hunt.cone.size() as u64;
         let limits = Limits {
             deadline: budget.deadline,
