@@ -95,7 +95,7 @@ pub(crate) enum Command {
     Lift(Box<lift_args::LiftArgs>),
     /// Run every check and race of a manifest.
     #[command(after_help = GATE_EXAMPLES)]
-    Gate(GateArgs),
+    Gate(Box<GateArgs>),
     /// Answer requests as JSON lines on the standard input and output, for harnesses.
     Serve(ServeArgs),
     /// Run the requests of a server.

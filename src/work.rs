@@ -149,7 +149,7 @@ mod tests {
                         let inner: Vec<u64> = (0..n).collect();
                         spend(n);
                         let steps = side_by_side(inner.par_iter(), |_| greedy());
-                        (steps, both(|| spend(n), || left()))
+                        (steps, both(|| spend(n), left))
                     })
                 })
             })
