@@ -160,8 +160,7 @@ fn judged(
         times: (start, parsed),
         prepared,
     };
-    let report = asked.judged(&mut setup.clone())?;
-    cases::each(&setup, report, |case| asked.judged(&mut case.clone()))
+    cases::each(&setup, |case| asked.judged(&mut case.clone()))
 }
 
 /// Lets numbers remember how they were made, and by which code: launches of one kernel are of one.

@@ -54,8 +54,7 @@ fn raced(layers: Layers, files: &Files) -> Result<Report, Failure> {
         limits,
         times: (start, parsed),
     };
-    let mut report = looked.judged(&mut setup.clone());
-    report = cases::each(&setup, report, |case| Ok(looked.judged(&mut case.clone())))?;
+    let mut report = cases::each(&setup, |case| Ok(looked.judged(&mut case.clone())))?;
     report.deny(&options.deny);
     Ok(report)
 }

@@ -129,7 +129,8 @@ impl Subject<'_> {
     fn settled_ways(&self, rank: u64, limits: &Limits, noting: &Noting) -> Vec<Outcome> {
         let first = self.run(rank, limits, noting);
         let asks = |u: &Finding<UnknownKind>| u.kind == UnknownKind::DataDependentBranch;
-        let ways = first.unknowns.iter().any(asks).then(|| {
+        let asks = self.resolved.launch.ways && first.unknowns.iter().any(asks);
+        let ways = asks.then(|| {
             let r = self.resolved;
             let launch = r.launch.with_cta(rank);
             let inputs = sim::Inputs {

@@ -117,6 +117,7 @@ impl LaunchSpec {
             words: None,
             unfolded: false,
             as_written: false,
+            ways: true,
             cluster: cluster.unwrap_or([1; 3]),
             clustered: cluster.is_some(),
             together: false,

@@ -71,6 +71,8 @@ pub struct Launch {
     pub words: Option<Numbered>,
     /// Where floats are words: what rounds known numbers is a word too.
     pub unfolded: bool,
+    /// Runs may go one way each at a branch that data decide.
+    pub ways: bool,
     /// True if choices keep the comparison that was written where its negation would do.
     pub as_written: bool,
     /// `%cluster_nctaid`.
