@@ -8,14 +8,19 @@
 //! leaves its arrays because of that content is left out, as for places that data choose, which is said; one case at
 //! least has to remain. A defect or a difference in a case is one for its content, which is shown.
 //!
+//! A content is that of the array before the first launch, as if the user had bound it.
+//!
 //! Not claimed: anything where the contents are more than [`MOST`].
+
+use std::sync::Arc;
 
 use crate::answer::{
     self, AssumptionKind, DefectKind, Finding, Part, UnknownKind, Verdict, WarningKind,
 };
 use crate::explain::text;
 use crate::report::{Failure, Report};
-use crate::spec::{ElemTy, Given, Setup, Value};
+use crate::spec::{ElemTy, Origin, Setup, Value};
+use crate::term::ArrayId;
 use crate::term::facts::Elements;
 
 /// Contents that are looked at.
@@ -128,8 +133,11 @@ fn split(setup: &Setup) -> Vec<Case> {
     };
     let mut all: Vec<Vec<(Elements, Vec<i128>)>> = vec![Vec::new()];
     for e in facts.all() {
-        let known = setup.arrays[e.array].initial.is_some();
-        let Some(contents) = contents(e).filter(|_| !known) else {
+        let a = &setup.arrays[e.array];
+        let is_open = matches!(a.origin, Origin::Pointer | Origin::Scalar)
+            && a.initial.is_none()
+            && !a.begins_unset();
+        let Some(contents) = contents(e).filter(|_| is_open) else {
             continue;
         };
         if all.len() * contents.len() > MOST {
@@ -173,24 +181,32 @@ fn contents(e: &Elements) -> Option<Vec<Vec<i128>>> {
     (out.len() <= MOST).then_some(out)
 }
 
+/// Gives a parameter its value in every launch that has it.
+fn known_parameter(setup: &mut Setup, parameter: ArrayId, value: u64) {
+    let fields = setup
+        .kernels
+        .iter_mut()
+        .flat_map(|k| &mut k.bindings.fields);
+    for f in fields.filter(|f| f.value == Value::Symbol(parameter)) {
+        f.value = Value::Bits(value);
+    }
+}
+
 impl Case {
     fn new(setup: &Setup, contents: &[(Elements, Vec<i128>)]) -> Case {
         let mut setup = setup.clone();
         let (mut texts, mut inputs) = (Vec::new(), Vec::new());
         for (e, values) in contents {
-            let bytes = e.width / 8;
-            let given = |(i, v): (usize, &i128)| Given {
-                array: e.array,
-                off: i as u64 * u64::from(bytes),
-                bytes,
-                value: *v as u64 & (u64::MAX >> (64 - e.width)),
-            };
-            let given: Vec<Given> = values.iter().enumerate().map(given).collect();
-            for k in &mut setup.kernels {
-                k.bindings.given.extend(given.iter().cloned());
-                for f in &mut k.bindings.fields {
-                    if f.value == Value::Symbol(e.array) {
-                        f.value = Value::Bits(given[0].value);
+            let bytes = usize::from(e.width / 8);
+            let bits = |v: &i128| *v as u64 & (u64::MAX >> (64 - e.width));
+            match setup.arrays[e.array].origin {
+                Origin::Scalar => known_parameter(&mut setup, e.array, bits(&values[0])),
+                _ => {
+                    let byte = |v: &i128| bits(v).to_le_bytes().into_iter().take(bytes);
+                    let content: Arc<[u8]> = values.iter().flat_map(byte).collect();
+                    let seen = setup.kernels.iter_mut().map(|k| &mut k.arrays);
+                    for arrays in seen.chain([&mut setup.arrays]) {
+                        arrays.0[e.array.0 as usize].initial = Some(content.clone());
                     }
                 }
             }
@@ -204,11 +220,12 @@ impl Case {
                 width: e.width,
                 signed: true,
             });
-            for g in given.iter().filter(|g| g.value != 0) {
+            for (i, v) in values.iter().enumerate().filter(|(_, v)| **v != 0) {
+                let off = (i * bytes) as u64;
                 let element = answer::InputElement {
-                    element: text::index(&setup.arrays, g.array, g.off, g.bytes.into()),
+                    element: text::index(&setup.arrays, e.array, off, bytes as u64),
                     r#type: text::type_name(ty),
-                    value: text::bits(g.value, Some(ty)),
+                    value: text::bits(bits(v), Some(ty)),
                 };
                 inputs.push((name.clone(), element));
             }

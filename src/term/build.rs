@@ -539,6 +539,9 @@ impl TermStore {
         if let Some(v) = self.by_facts(op, a, b) {
             return self.bool(v);
         }
+        if let Some(t) = self.of_two_values(op, w, a, b) {
+            return t;
+        }
         if w == 1 && op == ICmp::Eq {
             // One form for a test of a bit: that it is set.
             for (x, y) in [(a, b), (b, a)] {

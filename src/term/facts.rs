@@ -9,7 +9,7 @@
 //!
 //! Not claimed: of elements at places that data choose, anything but their range: two places may be one.
 
-use super::bits::sext;
+use super::bits::{fold_compare, sext};
 pub use super::fact_numbers::Numbers;
 use super::gather::distance;
 use super::{ArrayId, BitsOp, ICmp, Term, TermId, TermStore};
@@ -333,6 +333,45 @@ impl TermStore {
         self.by_order(op, a, b).or_else(|| self.by_ranges(op, a, b))
     }
 
+    /// One form for each test of an integer that facts leave two values: that it is the lesser one.
+    pub(super) fn of_two_values(
+        &mut self,
+        op: ICmp,
+        w: u8,
+        a: TermId,
+        b: TermId,
+    ) -> Option<TermId> {
+        if self.facts.is_empty() || w == 1 {
+            return None;
+        }
+        let (x, constant, is_left) = match (self.as_bits(a), self.as_bits(b)) {
+            (None, Some(c)) => (a, c, true),
+            (Some(c), None) => (b, c, false),
+            _ => return None,
+        };
+        let (lo, hi) = self.integer_range(x);
+        if hi != lo + 1 {
+            return None;
+        }
+        let bits = |v: i128| v as u64 & (u64::MAX >> (64 - w));
+        let [low, high] = [lo, hi].map(|v| match is_left {
+            true => fold_compare(op, w, bits(v), constant),
+            false => fold_compare(op, w, constant, bits(v)),
+        });
+        if low == high {
+            return Some(self.bool(low));
+        }
+        if low && op == ICmp::Eq {
+            return None;
+        }
+        let least = self.bits(w, bits(lo));
+        let is_least = self.compare_node(ICmp::Eq, w, x, least);
+        Some(match low {
+            true => is_least,
+            false => self.not(is_least),
+        })
+    }
+
     /// The same by the order of two elements of one array.
     fn by_order(&self, op: ICmp, a: TermId, b: TermId) -> Option<bool> {
         let ((known, i), (other, j)) = self.element(a).zip(self.element(b))?;
@@ -411,6 +450,45 @@ mod tests {
                 let at = |s: &TermStore, t: &[TermId]| evaluate(s, t, &inputs, Mode::exact(64));
                 assert_eq!(at(&plain, &x), at(&known, &y), "{v} in {lo}..={hi}");
             }
+        }
+    }
+
+    /// Tests of an integer that may be two values say what they say without facts, and there is one form of them.
+    #[test]
+    fn tests_of_two_values_are_one() {
+        let flags = ArrayId(0);
+        let ops = [ICmp::Eq, ICmp::SLt, ICmp::SLe, ICmp::ULt, ICmp::ULe];
+        for (lo, hi) in [(0i128, 1i128), (-1, 0), (1, 2), (-128, -127), (126, 127)] {
+            let mut facts = Facts::default();
+            let all = Elements::new(flags, 8, Some(4));
+            *facts.about(all) = Elements { lo, hi, ..all };
+            let built = |s: &mut TermStore| {
+                let flag = s.bytes(flags, 1, 8);
+                let [wide, long] = [s.zero_extend(flag, 16), s.sign_extend(flag, 32)];
+                let mut roots = Vec::new();
+                for (x, w) in [(flag, 8), (wide, 16), (long, 32)] {
+                    for c in (lo - 1..=hi + 1).chain([0, 1, 255]) {
+                        let c = s.bits(w, c as u64 & (u64::MAX >> (64 - w)));
+                        for op in ops {
+                            roots.extend([s.icmp(op, x, c), s.icmp(op, c, x)]);
+                        }
+                    }
+                }
+                roots
+            };
+            let (mut plain, mut known) = (TermStore::new(), TermStore::new());
+            known.facts = Arc::new(facts);
+            let (x, y) = (built(&mut plain), built(&mut known));
+            for v in [lo, hi] {
+                let mut inputs = Inputs::default();
+                inputs.set(flags, 1, 1, v as u64 & 255);
+                let at = |s: &TermStore, t: &[TermId]| evaluate(s, t, &inputs, Mode::exact(64));
+                assert_eq!(at(&plain, &x), at(&known, &y), "{v} in {lo}..={hi}");
+            }
+            let flag = known.bytes(flags, 1, 8);
+            let [least, most] = [lo, hi].map(|v| known.bits(8, v as u64 & 255));
+            let [is_least, is_most] = [least, most].map(|v| known.icmp(ICmp::Eq, flag, v));
+            assert_eq!(known.not(is_least), is_most);
         }
     }
 }
