@@ -86,11 +86,18 @@ impl Machine<'_> {
             }
         };
         self.strong_accesses((w, pc), &targets, elems, kind, access);
+        let mut conflicts = conflicts;
+        conflicts.sort_by_key(|c| c.0);
+        let mut rest = &conflicts[..];
         for (i, t) in targets.iter().enumerate() {
+            // One instruction may write at each of many places that data choose.
+            if i % LANES == LANES - 1 && self.is_late() {
+                return Err(Stop::Finding);
+            }
             self.note_role(w, pc, t);
             let (region, off, lane, cond) = (t.region, t.off as u64, t.lane, t.cond);
-            let mut overlap: Vec<&SameWrite> = Vec::new();
-            overlap.extend(conflicts.iter().filter(|c| c.0 == i).map(|c| &c.1));
+            let overlap;
+            (overlap, rest) = rest.split_at(rest.partition_point(|c| c.0 <= i));
             for (k, s) in srcs.iter().enumerate() {
                 let Some(s) = s else { continue };
                 let at = off + (k as u32 * elem) as u64;
@@ -131,7 +138,7 @@ impl Machine<'_> {
                     }
                 };
                 let mut v = v;
-                for c in overlap.iter().filter(|c| c.offset == at) {
+                for (_, c) in overlap.iter().filter(|c| c.1.offset == at) {
                     v = self.same_value(region, at, elem, (v, raw), same_size, c);
                 }
                 let new = self.src_part(w, *s, lane, elem * 8);

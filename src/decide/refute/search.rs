@@ -43,7 +43,16 @@ pub(crate) fn search(
     budget: Budget,
 ) -> Search {
     let mut out = Search::default();
+    let limits = Limits {
+        deadline: budget.deadline,
+        memory: None,
+    };
+    // What is prepared may take longer than a candidate, and there may be a search for each of many pairs.
+    if limits.reached().is_some() {
+        return out;
+    }
     let mut hunt = Hunt::new(store, pairs, arrays);
+    work::spend(hunt.cone.size() as u64);
     let near = patterns::thresholds(store, &hunt.cone);
     let mut random = Random(seed);
     let mut left = budget.steps;
@@ -56,10 +65,6 @@ pub(crate) fn search(
     patterns.splice(after..after, codes);
     for pattern in patterns {
         let cost = hunt.cone.size() as u64;
-        let limits = Limits {
-            deadline: budget.deadline,
-            memory: None,
-        };
         let late = limits.reached().is_some();
         if (left < cost && !first) || late || rigorous >= SEARCHES.checks {
             break;
