@@ -35,7 +35,7 @@ NUMBERS = [
 ]
 NUMBER = re.compile(r"(?<![\w%.$])-?(?:0[xX][0-9a-fA-F]+|0[fFdD][0-9a-fA-F]{8,16}|\d+)(?![\w.])")
 REGISTER = re.compile(r"%[a-zA-Z]+\d+")
-OPCODE = re.compile(r"^(\s*(?:@!?%\w+\s+)?)([a-z][\w.:]*)(?=\s)", re.M)
+OPCODE = re.compile(r"^(\s*(?:@!?%\w+\s+)?)([a-z][\w.:]*)(?=\s)", re.MULTILINE)
 
 
 def entries() -> list[tuple[str, dict]]:
@@ -94,8 +94,8 @@ def damaged(text: str, dice: random.Random, opcodes: list[str]) -> str:
             where = dice.choice(found)
             parts = where.group(2).split(".")
             k = dice.randrange(len(parts))
-            alike = [p for o in opcodes if (p := o.split("."))[0] == parts[0] and len(p) == len(parts)]
-            parts[k] = dice.choice(alike)[k]
+            apart = [other.split(".") for other in opcodes]
+            parts[k] = dice.choice([o for o in apart if o[0] == parts[0] and len(o) == len(parts)])[k]
             body = replaced(body, where, where.group(1) + ".".join(parts))
         elif way == 7:
             del lines[at]
@@ -107,8 +107,9 @@ def damaged(text: str, dice: random.Random, opcodes: list[str]) -> str:
             lines.insert(dice.randrange(len(lines)), lines.pop(at))
             body = "\n".join(lines)
         elif way == 10:
-            if where := re.match(r"\s*@(!?)(%\w+)", lines[at]):
-                lines[at] = replaced(lines[at], where, dice.choice(["", f"@{'' if where.group(1) else '!'}{where.group(2)}"]))
+            if guard := re.match(r"\s*@(!?)(%\w+)", lines[at]):
+                other = f"@{'' if guard.group(1) else '!'}{guard.group(2)}"
+                lines[at] = replaced(lines[at], guard, dice.choice(["", other]))
                 body = "\n".join(lines)
         else:
             # A block of lines once more: loops, barriers and labels come twice.
@@ -122,14 +123,14 @@ def run(volta: str, manifest: Path) -> tuple[str, str]:
     """What is wrong with the run, and its verdict."""
 
     def limits() -> None:
-        os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
         resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
 
     command = [volta, "gate", str(manifest), "--no-cache", "--jobs", "1", "--json"]
     command += ["--timeout", str(TIMEOUT), "--memory-limit", str(MEMORY)]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = subprocess.Popen(command, stdout=out, stderr=err, preexec_fn=limits)
+        child = subprocess.Popen(command, stdout=out, stderr=err, preexec_fn=limits)  # noqa: PLW1509
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = code = os.waitstatus_to_exitcode(status)
         out.seek(0)
