@@ -228,7 +228,10 @@ impl Machine<'_> {
                 if near.off % 16 != 0 || apart || !bytes.is_multiple_of(16) {
                     return Err(self.bulk_misaligned(w, lane, pc, 16));
                 }
-                let chunks = (0..bytes).step_by(CHUNK as usize);
+                // What begins outside of shared memory is a defect: one such chunk says it.
+                let end = self.regions[SHARED.0 as usize].extent;
+                let inside = end.map_or(bytes, |e| e.saturating_sub(near.off as u64) + 1);
+                let chunks = (0..bytes.min(inside)).step_by(CHUNK as usize);
                 let chunks = chunks.map(|at| Chunk {
                     near: (near.off as u64).wrapping_add(at),
                     far: at as i64,
