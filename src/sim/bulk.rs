@@ -76,6 +76,9 @@ struct How {
     reduce: Option<(AtomOp, NumTy)>,
 }
 
+/// No CTA has as much shared memory.
+const MOST_BYTES: u64 = 1 << 20;
+
 impl Machine<'_> {
     /// An operation on bulk copies or tensor maps.
     pub(super) fn bulk_op(&mut self, w: usize, exec: u32, pc: Pc, op: &BulkOp) -> Result<(), Stop> {
@@ -228,10 +231,14 @@ impl Machine<'_> {
                 if near.off % 16 != 0 || apart || !bytes.is_multiple_of(16) {
                     return Err(self.bulk_misaligned(w, lane, pc, 16));
                 }
-                // What begins outside of shared memory is a defect: one such chunk says it.
-                let end = self.regions[SHARED.0 as usize].extent;
-                let inside = end.map_or(bytes, |e| e.saturating_sub(near.off as u64) + 1);
-                let chunks = (0..bytes.min(inside)).step_by(CHUNK as usize);
+                if bytes > MOST_BYTES {
+                    let site = self.site(pc, w, 1 << lane, "starts the copy");
+                    self.defect(DefectKind::OutOfBounds, vec![site], || {
+                        format!("a bulk copy of {bytes} bytes leaves shared memory")
+                    });
+                    return Err(Stop::Finding);
+                }
+                let chunks = (0..bytes).step_by(CHUNK as usize);
                 let chunks = chunks.map(|at| Chunk {
                     near: (near.off as u64).wrapping_add(at),
                     far: at as i64,
