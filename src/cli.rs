@@ -300,6 +300,13 @@ pub(crate) struct GateArgs {
     /// Only the I-th of N parts of the entries, by a hash of their names: an entry keeps its part when others come.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
+    /// Compare verdict, kinds, tactics and work of each entry with FILE, and fail where they differ or where there is a tenth
+    /// more work; of a folder, with its STEM.ledger for each manifest STEM.toml.
+    #[arg(long, value_name = "FILE")]
+    pub ledger: Option<PathBuf>,
+    /// Write the lines of the ledger that fail, or whose work fell by a tenth.
+    #[arg(long, requires = "ledger")]
+    pub bless: bool,
     /// Show time, memory and counts of each entry.
     #[arg(long)]
     pub stats: bool,

@@ -453,6 +453,10 @@ fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
         stats: a.stats,
         shard: a.shard,
         cache: cache.and_then(|dir| Cache::open(&dir)),
+        ledgers: a.ledger.clone().map(|path| gate::Ledgers {
+            path,
+            bless: a.bless,
+        }),
         over: Settings {
             timeout: a.output.timeout,
             budget: a.output.budget,

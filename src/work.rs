@@ -45,6 +45,13 @@ pub fn share(n: usize) -> Option<u64> {
     left().map(|left| left / n.max(1) as u64)
 }
 
+/// What a step of the piece of work at hand may spend that is bounded by `most` units: no more than a fixed part of what is
+/// left, so that the steps after it have some too.
+pub fn part(most: u64) -> Option<u64> {
+    const PART: u64 = 4;
+    Some(left().map_or(most, |left| most.min(left / PART)))
+}
+
 /// Sets the counter of this thread back when a piece of work ends, however it ends.
 struct Outer {
     spent: u64,

@@ -21,6 +21,9 @@ pub struct Gate {
     pub failed: u64,
     /// All of them, in the order of the manifest.
     pub entries: Vec<GateEntry>,
+    /// What `--ledger` says of no entry that was run (lines without an entry, the sum of all work), a failure each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ledger: Vec<String>,
 }
 
 /// The command `gate`.

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::limits::MAX_NODES;
 use crate::term::BitsOp;
+use crate::work;
 
 /// A node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -123,6 +124,7 @@ impl Exprs {
     }
 
     fn make(&mut self, node: Node, width: u8) -> Id {
+        work::spend(1);
         let key = (node, width);
         if let Some(&id) = self.ids.get(&key) {
             return id;

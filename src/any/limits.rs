@@ -1,23 +1,21 @@
 //! Every bound of the search in all launches, in one table.
 
-use std::time::Duration;
-
 /// Launches that are run before anything is proved, and after a proof failed.
 pub(super) const FIRST_LOOKS: usize = 6;
 pub(super) const LAUNCHES: usize = 400;
 
-/// Time for one launch, and for all that are run after a failed proof.
-pub(super) const ONE_LAUNCH: Duration = Duration::from_secs(2);
-pub(super) const ALL_LAUNCHES: Duration = Duration::from_secs(6);
+/// Units of work (`crate::work`) for one launch, and for all that are run after a failed proof.
+pub(super) const ONE_LAUNCH: u64 = 4_000_000;
+pub(super) const ALL_LAUNCHES: u64 = 12_000_000;
 
-/// Launches on arrays of simple numbers after a failed proof, what the arrays hold, their elements, and the time for all.
+/// Launches on arrays of simple numbers after a failed proof, what the arrays hold, their elements, and the units of work for all.
 pub(super) const MAX_LAUNCHES_FILLED: usize = 16;
 pub(super) const FILLED: [&str; 3] = ["0", "1", "iota"];
 pub(super) const MAX_FILLED: u32 = 8192;
-pub(super) const FILLED_LAUNCHES: Duration = Duration::from_secs(2);
+pub(super) const FILLED_LAUNCHES: u64 = 4_000_000;
 
-/// Time for launches after a proof that leaves open whether what is read was written.
-pub(super) const WRITTEN_LAUNCHES: Duration = Duration::from_secs(2);
+/// Units of work for launches after a proof that leaves open whether what is read was written.
+pub(super) const WRITTEN_LAUNCHES: u64 = 4_000_000;
 
 /// Threads of a launch that is tried.
 pub(super) const MAX_TRIED: u64 = 4096;
@@ -34,8 +32,8 @@ pub(super) const MAX_PAIRS: usize = 60_000;
 /// Pairs that are left open before the others are left out.
 pub(super) const MAX_OPEN: usize = 4;
 
-/// Time for a proof.
-pub(super) const PROOF: Duration = Duration::from_secs(15);
+/// Units of work for a proof.
+pub(super) const PROOF: u64 = 30_000_000;
 
 /// Times that the body of a loop is read again until the set of its uniform registers is stable.
 pub(super) const MAX_ROUNDS: usize = 12;

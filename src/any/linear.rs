@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::expr::Id;
 use super::limits::MAX_CONSTRAINTS;
+use crate::work;
 
 /// A whole number that is not looked into: a word, read as signed or not.
 pub(super) type Atom = (Id, bool);
@@ -135,6 +136,7 @@ pub(super) fn excluded(facts: &[Poly]) -> bool {
         if all.iter().any(|c| c.terms.is_empty()) {
             return true;
         }
+        work::spend(all.len() as u64);
         // Of constraints that differ in the constant alone the strongest counts.
         let mut best: FxHashMap<BTreeMap<usize, i128>, i128> = FxHashMap::default();
         for c in &all {
@@ -170,6 +172,7 @@ pub(super) fn excluded(facts: &[Poly]) -> bool {
         all = without;
         for p in &up {
             for n in &down {
+                work::spend((p.terms.len() + n.terms.len()) as u64);
                 match combined(p, n, v) {
                     Some(c) => all.push(c.reduced()),
                     None => return false,

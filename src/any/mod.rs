@@ -10,7 +10,7 @@
 //! conflict: only when every obligation is discharged, and no launch was seen to break, the answer is `clean`. All else is
 //! `unknown` with the obligations that are left.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::answer::{
     AssumptionKind, Command, DefectKind, Each, Finding, Launches, Part, Scope, Subject, UnknownKind,
@@ -70,6 +70,8 @@ struct Question<'a> {
     lowered: Lowered,
     freedom: Freedom,
     limits: Limits,
+    /// The time in seconds and the work that the question may take.
+    asked: (Option<f64>, Option<u64>),
     start: Instant,
 }
 
@@ -111,13 +113,13 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
             question.run_filled(&few, &proof, &mut tried);
         }
         // A place that nothing wrote is looked for in launches where no proof speaks of it.
-        let time = match (proof.holds, proof.written) {
+        let most = match (proof.holds, proof.written) {
             (false, _) => Some(ALL_LAUNCHES),
             (true, false) => Some(WRITTEN_LAUNCHES),
             (true, true) => None,
         };
-        if let (Some(time), None) = (time, &tried.broken) {
-            question.run(rest, time, &mut tried);
+        if let (Some(most), None) = (most, &tried.broken) {
+            question.run(rest, most, &mut tried);
         }
     }
     let report = match (tried.broken, tried.base, tried.refused) {
@@ -171,23 +173,21 @@ impl<'a> Question<'a> {
             lowered,
             freedom,
             limits: limits(&options, start),
+            asked: (options.timeout.map(|t| t.as_secs_f64()), options.budget),
             start,
         })
     }
 
-    /// Runs launches until one breaks or the time is over.
-    fn run(&self, launches: &[Concrete], time: Duration, tried: &mut Tried) {
-        let (end, units) = Limits::part(time);
-        work::within(units, || self.run_until(launches, end, tried));
+    /// Runs launches until one breaks or `most` units of work are spent.
+    fn run(&self, launches: &[Concrete], most: u64, tried: &mut Tried) {
+        work::within(work::part(most), || self.run_until(launches, tried));
     }
 
-    fn run_until(&self, launches: &[Concrete], end: Option<Instant>, tried: &mut Tried) {
+    fn run_until(&self, launches: &[Concrete], tried: &mut Tried) {
         for launch in launches {
-            // The first one is run whatever the time is: its report is what others begin from.
+            // The first one is run whatever is left: its report is what others begin from.
             let begun = tried.base.is_some() || tried.refused.is_some();
-            if begun
-                && (self.limits.reached().is_some() || end.is_some_and(|e| Instant::now() >= e))
-            {
+            if begun && self.limits.reached().is_some() {
                 return;
             }
             match self.run_one(launch, &tried.filled) {
@@ -217,24 +217,18 @@ impl<'a> Question<'a> {
         if proof.numbers.is_empty() {
             return;
         }
-        let (end, units) = Limits::part(FILLED_LAUNCHES);
-        work::within(units, || self.run_filled_until(launches, proof, end, tried));
+        work::within(work::part(FILLED_LAUNCHES), || {
+            self.run_filled_until(launches, proof, tried);
+        });
         if tried.broken.is_none() {
             tried.filled.clear();
         }
     }
 
-    fn run_filled_until(
-        &self,
-        launches: &[Concrete],
-        proof: &Proof,
-        end: Option<Instant>,
-        tried: &mut Tried,
-    ) {
+    fn run_filled_until(&self, launches: &[Concrete], proof: &Proof, tried: &mut Tried) {
         let all = launches.chunks(1).flat_map(|l| FILLED.map(|c| (l, c)));
         for (launch, contents) in all {
-            let is_late = work::is_over() || end.is_some_and(|e| Instant::now() >= e);
-            if tried.broken.is_some() || is_late {
+            if tried.broken.is_some() || work::is_over() {
                 return;
             }
             let filled = proof.numbers.iter().map(|n| {
@@ -247,13 +241,12 @@ impl<'a> Question<'a> {
                 (n.key.clone(), text)
             });
             tried.filled = filled.collect();
-            self.run_until(launch, end, tried);
+            self.run_until(launch, tried);
         }
     }
 
     fn run_one(&self, launch: &Concrete, filled: &[(String, String)]) -> Result<Report, Failure> {
-        let (end, units) = Limits::part(ONE_LAUNCH);
-        let end = end.into_iter().chain(self.limits.deadline).min();
+        let end = self.limits.deadline;
         let time = end.map(|e| e.saturating_duration_since(Instant::now()));
         let ints = self.freedom.ints.iter().zip(&launch.ints);
         let top = Settings {
@@ -266,12 +259,16 @@ impl<'a> Question<'a> {
                 .collect(),
             any: Some(false),
             timeout: time.map(|t| t.as_secs_f64()),
-            budget: units,
+            budget: work::part(ONE_LAUNCH),
             ..Settings::default()
         };
         let mut all: Vec<&Settings> = self.layers.iter().collect();
         all.push(&top);
-        crate::race::race(Layers(&all), self.files)
+        let mut report = crate::race::race(Layers(&all), self.files)?;
+        // The report shows what the question allows, not what one launch was given of it.
+        let asked = &mut report.inputs.options;
+        (asked.timeout, asked.budget) = self.asked;
+        Ok(report)
     }
 
     /// What is shown of all launches.
@@ -280,11 +277,6 @@ impl<'a> Question<'a> {
         probe.launch.block = Some(self.freedom.block.map(|v| v.unwrap_or(1)));
         let setup = spec::resolve(&[(&self.lowered.kernel, &probe)], &[])?;
         let strict = self.layers.iter().rev().find_map(|s| s.strict) == Some(true);
-        let (end, units) = Limits::part(PROOF);
-        let limits = Limits {
-            deadline: end.into_iter().chain(self.limits.deadline).min(),
-            ..self.limits
-        };
         let kernel = crate::kernel::promote::promoted(&self.lowered.kernel);
         let subject = prover::Subject {
             kernel: &kernel,
@@ -292,9 +284,9 @@ impl<'a> Question<'a> {
             arrays: &setup.arrays,
             freedom: &self.freedom,
             strict,
-            limits: &limits,
+            limits: &self.limits,
         };
-        Ok(work::within(units, || proof::prove(&subject)).0)
+        Ok(work::within(work::part(PROOF), || proof::prove(&subject)).0)
     }
 
     /// Whether a launch can be run in a moment.

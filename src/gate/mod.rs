@@ -30,10 +30,12 @@ use crate::{lift, run, work};
 
 pub mod cache;
 mod key;
+mod ledger;
 mod memory;
 mod plan;
 
 use cache::Cache;
+pub use ledger::Ledgers;
 use plan::{Job, Plan};
 
 /// What `gate` was asked for.
@@ -51,6 +53,8 @@ pub struct Request {
     pub stats: bool,
     /// Where results are kept.
     pub cache: Option<Cache>,
+    /// What each entry came to and cost before.
+    pub ledgers: Option<Ledgers>,
     /// Settings above those of the manifest.
     pub over: Settings,
 }
@@ -126,7 +130,7 @@ pub fn gate(
         progress(count.min(jobs.len()), jobs.len(), &job.name);
         result
     };
-    let entries = if request.stats || request.fail_fast {
+    let mut entries = if request.stats || request.fail_fast {
         let mut entries = Vec::new();
         for job in &jobs {
             entries.push(run(job));
@@ -145,8 +149,17 @@ pub fn gate(
         }
         entries
     };
+    let is_whole = request.filter.is_none()
+        && request.only.is_none()
+        && request.shard.is_none()
+        && entries.len() == jobs.len();
+    let ledger = match &request.ledgers {
+        Some(ledgers) => ledger::hold(&mut entries, ledgers, is_whole)?,
+        None => Vec::new(),
+    };
     Ok(GateReport {
         entries,
+        ledger,
         stats: request.stats,
     })
 }

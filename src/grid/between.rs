@@ -24,6 +24,7 @@ use crate::sim::Change;
 use crate::sim::footprint::Access;
 use crate::sim::race::{Conflict, Kind, Rule, rule};
 use crate::term::{ArrayId, TermId};
+use crate::work;
 
 /// What accesses of one class have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +189,7 @@ impl<'k> Between<'k> {
     }
 
     fn compare(&mut self, rank: u64, a: &Access, out: &mut Vec<Overlap>) {
+        work::spend(1);
         let class = self.class(a);
         let later = record(rank, a);
         let Some(bytes) = self.arrays.get(&a.array) else {

@@ -36,6 +36,7 @@ use self::field::{Draws, Fields};
 use self::sweep::Sweep;
 use super::Limits;
 use crate::term::{Sort, Term, TermId, TermStore};
+use crate::work;
 
 /// Points at first, and at most.
 const FIRST_POINTS: usize = 3;
@@ -153,6 +154,7 @@ fn swept<'s>(
         if sweep.count() > MAX_CLASSES {
             return None;
         }
+        work::spend(points as u64);
         sweep.step(i, t);
     }
     Some(sweep)

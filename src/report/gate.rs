@@ -42,6 +42,8 @@ pub struct EntryResult {
 pub struct GateReport {
     /// Entries in order.
     pub entries: Vec<EntryResult>,
+    /// What a ledger says of no entry that was run: lines without an entry, the sum of all work. Each is a failure.
+    pub ledger: Vec<String>,
     /// Whether each entry was measured alone.
     pub stats: bool,
 }
@@ -57,7 +59,7 @@ impl GateReport {
         if self.entries.iter().any(|e| e.result.is_err()) {
             EXIT_ERROR
         } else {
-            u8::from(self.passed() < self.entries.len())
+            u8::from(self.passed() < self.entries.len() || !self.ledger.is_empty())
         }
     }
 }

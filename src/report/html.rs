@@ -99,6 +99,7 @@ pub fn gate(g: &GateReport) -> String {
                     }
                 }
             } }
+            @for why in &g.ledger { p.bad { (why) } }
             @for (i, e) in g.entries.iter().enumerate() {
                 details id={ "e" (i) } open[!e.ok] {
                     summary {

@@ -593,6 +593,10 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
             Err(f) => out.push_str(&f.render()),
         }
     }
+    for why in &g.ledger {
+        let red = style(Verdict::Defective);
+        writeln!(out, "\n{red}failed{red:#} {why}")?;
+    }
     let failed = g.entries.len() - g.passed();
     let cached = g.entries.iter().filter_map(|e| e.result.as_ref().ok());
     let cached = match cached.filter(|a| a.cached).count() {

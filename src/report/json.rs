@@ -54,5 +54,6 @@ pub fn gate(g: &GateReport) -> Gate {
         passed: g.passed() as u64,
         failed: (g.entries.len() - g.passed()) as u64,
         entries: entries.collect(),
+        ledger: g.ledger.clone(),
     }
 }

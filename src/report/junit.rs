@@ -70,7 +70,16 @@ pub fn gate(g: &GateReport) -> String {
         };
         (e.name.clone(), e.time, problem)
     });
-    suite("gate", cases)
+    let ledger = g.ledger.iter().map(|why| {
+        let problem = Problem {
+            kind: NonSuccessKind::Failure,
+            message: why.clone(),
+            r#type: "ledger",
+            text: why.clone(),
+        };
+        ("ledger".to_string(), Duration::ZERO, Some(problem))
+    });
+    suite("gate", cases.chain(ledger))
 }
 
 /// Why a case is not a success.

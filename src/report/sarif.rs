@@ -64,6 +64,9 @@ pub fn gate(g: &GateReport) -> Value {
             results.push(result(UNMET, "error", &text, vec![here], false));
         }
     }
+    for why in &g.ledger {
+        results.push(result(UNMET, "error", why, Vec::new(), false));
+    }
     log(results, g.exit(), &[])
 }
 

@@ -15,6 +15,7 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, AtomOp, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
+use crate::work;
 
 use super::address::provenance::BaseId;
 use super::clock::Actor;
@@ -368,6 +369,7 @@ impl Machine<'_> {
     fn bulk_chunk(&mut self, how: &How, job: &Job, chunk: &Chunk) -> Result<(), Stop> {
         let &How { w, lane, pc, .. } = how;
         self.stats.accesses += 2;
+        work::spend(2);
         let far_off = job.far.1.wrapping_add(chunk.far);
         let inside = chunk.to - chunk.from;
         // Words, where the part that lies in the tensor is made of them.

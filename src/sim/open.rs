@@ -21,6 +21,7 @@ mod together;
 
 use crate::kernel::Fmt;
 use crate::term::{Term, TermId, TermStore};
+use crate::work;
 
 use super::value::{Val, Values, open_sum};
 use super::warp::{LANES, lanes};
@@ -364,6 +365,9 @@ impl Values {
     /// `c` plus the sum of the products, as a value of a format. Factors that are infinities
     /// follow the rules of `add` and `mul`.
     pub fn accumulate(&mut self, fmt: Fmt, c: Val, products: &[(TermId, TermId)]) -> Val {
+        /// Products that are appended to an open sum in the time of a term.
+        const A_UNIT: u64 = 8;
+        work::spend((products.len() as u64).div_ceil(A_UNIT));
         if let Some(v) = self.total(fmt, c, products) {
             return v;
         }

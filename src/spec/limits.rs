@@ -47,6 +47,18 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 /// What ends a run that has a budget, as the start of a sentence.
 pub const SPENT: &str = "the budget of work was spent";
 
+const INTERRUPT: &str = "an interrupt came";
+const CANCELLATION: &str = "it was cancelled";
+const TIME: &str = "the time limit was reached";
+const MEMORY: &str = "the memory limit was reached";
+
+/// Whether a reason of the kind `limit` concerns the machine and its user, so that another run may come further.
+pub fn is_of_the_machine(message: &str) -> bool {
+    [INTERRUPT, CANCELLATION, TIME, MEMORY]
+        .iter()
+        .any(|what| message.contains(what))
+}
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Bytes that the process may hold; 0 is no limit.
 static PROCESS: AtomicU64 = AtomicU64::new(0);
@@ -68,34 +80,23 @@ impl Limits {
         work::is_over() || self.deadline.is_some_and(|d| Instant::now() >= d)
     }
 
-    /// When a part of a run ends that may take so much time, and the units that it may spend where units are counted: then
-    /// it is a fixed part of what is left, whatever the time.
-    pub fn part(time: Duration) -> (Option<Instant>, Option<u64>) {
-        /// Of what is left, so that others come after it.
-        const PART: u64 = 4;
-        match work::left() {
-            Some(left) => (None, Some(left / PART)),
-            None => (Instant::now().checked_add(time), None),
-        }
-    }
-
     /// What ends the run now, as the start of a sentence, if anything does; what a run itself holds is for the run to compare.
     pub fn reached(&self) -> Option<&'static str> {
         if INTERRUPTED.load(Ordering::Relaxed) {
-            return Some("an interrupt came");
+            return Some(INTERRUPT);
         }
         if cancelled() {
-            return Some("it was cancelled");
+            return Some(CANCELLATION);
         }
         if self.is_late() {
             return Some(match work::is_over() {
                 true => SPENT,
-                false => "the time limit was reached",
+                false => TIME,
             });
         }
         let most = PROCESS.load(Ordering::Relaxed);
         if most > 0 && resident(&"self").is_some_and(|bytes| bytes > most) {
-            return Some("the memory limit was reached");
+            return Some(MEMORY);
         }
         None
     }

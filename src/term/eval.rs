@@ -24,6 +24,7 @@ use super::bitval::{
 };
 pub use super::value::Value;
 use super::{ArrayId, BitsOp, Fun, ICmp, Sort, Term, TermId, TermStore};
+use crate::work;
 
 /// How to evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +151,9 @@ impl Cone {
 
     /// The values of all terms, in the order of [`Cone::ids`].
     pub fn evaluate_all(&self, store: &TermStore, inputs: &Inputs, mode: Mode) -> Vec<Value> {
+        /// A value of many digits, with its error, takes so many times what a term takes.
+        const UNITS: u64 = 8;
+        work::spend(UNITS * self.ids.len() as u64);
         let mut values: Vec<Value> = Vec::with_capacity(self.ids.len());
         for (i, &t) in self.ids.iter().enumerate() {
             let v = match mode.strict {

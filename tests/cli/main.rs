@@ -13,6 +13,7 @@ mod contents;
 mod coverage;
 mod formats;
 mod formulas;
+mod ledger;
 mod same_bits;
 mod sequences;
 mod serve;

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use volta::check::check;
-use volta::gate::{Request, gate};
+use volta::gate::{Ledgers, Request, gate};
 use volta::input::Files;
 use volta::report::Verdict;
 use volta::spec::{Layers, Manifest, Settings};
@@ -30,10 +30,18 @@ fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
 }
 
+/// Each entry gets its verdict, and what it comes to and costs is what the ledger of its manifest says.
 #[test]
 fn every_entry_gets_its_verdict() {
     let path = kernels().join("volta.toml");
-    let report = gate(&path, &Request::default(), &|_, _, _| {}).expect("a valid manifest");
+    let request = Request {
+        ledgers: Some(Ledgers {
+            path: kernels(),
+            bless: false,
+        }),
+        ..Request::default()
+    };
+    let report = gate(&path, &request, &|_, _, _| {}).expect("a valid manifest");
     let wrong: Vec<String> = report
         .entries
         .iter()
@@ -41,6 +49,23 @@ fn every_entry_gets_its_verdict() {
         .collect();
     let (count, all) = (wrong.len(), report.entries.len());
     assert!(count == 0, "{count} of {all} failed:\n{}", wrong.join("\n"));
+    assert!(report.ledger.is_empty(), "{}", report.ledger.join("\n"));
+}
+
+/// A best rises by a line that a person wrote, and seldom.
+#[test]
+fn bests_seldom_rise() {
+    const MOST: usize = 20;
+    let mut resets = Vec::new();
+    for file in std::fs::read_dir(kernels()).expect("a folder") {
+        let path = file.expect("a file").path();
+        if path.extension().is_some_and(|e| e == "ledger") {
+            let text = std::fs::read_to_string(path).expect("a ledger");
+            let all = text.lines().filter(|l| l.starts_with("reset "));
+            resets.extend(all.map(str::to_string));
+        }
+    }
+    assert!(resets.len() <= MOST, "{}", resets.join("\n"));
 }
 
 #[test]

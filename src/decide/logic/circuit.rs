@@ -10,6 +10,7 @@
 use rustc_hash::FxHashMap;
 
 use super::limits::MAX_GATES;
+use crate::work;
 
 /// A gate with a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -89,6 +90,7 @@ impl Circuit {
         if self.gates.len() >= MAX_GATES {
             return None;
         }
+        work::spend(1);
         self.gates.push(gate);
         Some(Lit((self.gates.len() as u32 - 1) << 1))
     }

@@ -115,7 +115,9 @@ impl Clauses {
 
     /// Whether values of the inputs satisfy all clauses.
     pub(crate) fn solve(&mut self) -> Outcome {
+        let before = self.solver.num_propagations();
         let outcome = self.solver.solve_limited(&[]);
+        work::spend(self.solver.num_propagations().saturating_sub(before));
         if outcome == lbool::TRUE {
             Outcome::Satisfied
         } else if outcome == lbool::FALSE {
