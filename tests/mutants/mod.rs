@@ -339,8 +339,8 @@ impl Pair {
     }
 }
 
-/// FNV-1a.
-fn stamp(text: &str) -> u64 {
+/// A number that changes with a text, by FNV-1a.
+pub(crate) fn stamp(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| {
         (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
     })
