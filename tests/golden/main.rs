@@ -2,10 +2,13 @@
 //! called and what it must answer, and the text of the answer stands beside it in a `.out` file.
 //!
 //!     // volta: race kernel.ptx --threads 32
-//!     // expect: defective data-race          the verdict, then kinds that must be reported
+//!     // expect: defective data-race          the verdict, then every kind that is reported
 //!     // exit: 2                              instead, where there is no verdict
 //!
-//! A file may hold several such pairs; they run in the directory of the file. The folders `pass`,
+//! A file may hold several such pairs; they run in the directory of the file. The kinds are those of
+//! the defects, the warnings and the reasons of `unknown` together, each once and in any order; a
+//! kind that is reported and not listed fails like one that is listed and not reported, so that a
+//! finding that is new, or wrong, is never blessed with the rest of the text. The folders `pass`,
 //! `fail` and `unknown` say which exit statuses are possible in them, so that a refutation can
 //! never pass as an unknown. `golden/parse` has messages in its lines and a runner of its own,
 //! `tests/text/parse.rs`. `VOLTA_BLESS=1 cargo test --test golden` rewrites the `.out` files.
@@ -160,7 +163,7 @@ fn call(file: &Path, args: &[String]) -> Result<(i32, String), String> {
     Ok((exit, kept.map(|l| format!("{l}\n")).collect()))
 }
 
-/// Compares verdict and kinds of the JSON report.
+/// Compares the verdict and the kinds of findings of the JSON report, in which no other kind may stand.
 fn judge(file: &Path, case: &Case, verdict: &str) -> Result<(), String> {
     let mut args = case.args.clone();
     args.extend(["--format".to_string(), "json".to_string()]);
@@ -172,14 +175,19 @@ fn judge(file: &Path, case: &Case, verdict: &str) -> Result<(), String> {
             report["verdict"]
         ));
     }
-    for kind in &case.kinds {
-        let lists = ["defects", "warnings", "unknown"].map(|key| report[key].as_array());
-        let mut entries = lists.into_iter().flatten().flatten();
-        if !entries.any(|e| e["kind"] == kind.as_str()) {
-            return Err(format!("{kind} is not reported:\n{text}"));
-        }
+    let lists = ["defects", "warnings", "unknown"].map(|key| report[key].as_array());
+    let findings = lists.into_iter().flatten().flatten();
+    let reported: BTreeSet<&str> = findings.filter_map(|e| e["kind"].as_str()).collect();
+    let listed: BTreeSet<&str> = case.kinds.iter().map(String::as_str).collect();
+    let missing = listed.difference(&reported);
+    let missing = missing.map(|kind| format!("{kind} is listed and not reported\n"));
+    let stray = reported.difference(&listed);
+    let stray = stray.map(|kind| format!("{kind} is reported and not listed in `expect:`\n"));
+    let wrong: String = missing.chain(stray).collect();
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{wrong}{text}")),
     }
-    Ok(())
 }
 
 /// The first lines that differ.

@@ -1,10 +1,10 @@
-//! Runs the manifest of `kernels/` with those that it includes: every entry must get its verdict, and every kernel of a pair of
-//! the first families that is equivalent must be equivalent to itself.
+//! Runs the manifest of `kernels/` with those that it includes: every entry must get its verdict.
 
 mod bits;
 mod bounds;
 mod control_slice;
 mod every_content;
+mod itself;
 mod launched;
 mod manifest;
 mod moves;
@@ -15,16 +15,13 @@ mod products;
 mod schedules;
 mod small_launches;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
-
-use volta::check::check;
 use volta::gate::{Ledgers, Request, gate};
-use volta::input::Files;
-use volta::report::Verdict;
-use volta::spec::{Layers, Manifest, Settings};
+use volta::spec::Manifest;
+
+/// The manifest that is run by hand: the tables at full size take a minute of release code.
+const BY_HAND: &str = "tables.toml";
 
 fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
@@ -74,9 +71,8 @@ fn every_manifest_is_included() {
     for file in std::fs::read_dir(kernels()).expect("a folder") {
         let name = file.expect("a file").file_name();
         let name = name.to_str().expect("a plain name");
-        // The tables at full size take a minute of release code: they are run by hand, and checked
-        // here to be a manifest.
-        if name == "tables.toml" {
+        // The tables are checked here to be a manifest.
+        if name == BY_HAND {
             let text = std::fs::read_to_string(kernels().join(name)).expect("a manifest");
             let tables = Manifest::parse(&text, &kernels()).expect("a valid manifest");
             assert!(!tables.check.is_empty());
@@ -89,41 +85,4 @@ fn every_manifest_is_included() {
             );
         }
     }
-}
-
-#[test]
-fn each_kernel_equals_itself() {
-    let base = kernels();
-    let text = std::fs::read_to_string(base.join("volta.toml")).expect("a manifest");
-    let manifest = Manifest::parse(&text, &base).expect("a valid manifest");
-    let mut seen = BTreeSet::new();
-    let mut pairs: Vec<[Settings; 2]> = Vec::new();
-    for [defaults, entry] in manifest.check.iter().flat_map(|e| &e.instances) {
-        if entry.expect.as_deref() != Some("equivalent") {
-            continue;
-        }
-        for side in [&entry.reference, &entry.optimized] {
-            let mut twice = entry.clone();
-            (twice.reference, twice.optimized) = (side.clone(), side.clone());
-            // A pairing is one of different kernels.
-            twice.map.clear();
-            if seen.insert(format!("{twice:?}").replace(&format!("{:?}", twice.name), "")) {
-                pairs.push([defaults.clone(), twice]);
-            }
-        }
-    }
-    let files = Files::new();
-    let wrong: Vec<String> = pairs
-        .par_iter()
-        .filter_map(|[defaults, pair]| {
-            let what = format!("{:?} of {:?}", pair.reference.as_ref()?.file, pair.name);
-            match check(Layers(&[defaults, pair]), &files) {
-                Ok(report) if report.verdict == Verdict::Equivalent => None,
-                Ok(report) => Some(format!("{what}: {}", report.verdict.name())),
-                Err(failure) => Some(format!("{what}: {}", failure.message())),
-            }
-        })
-        .collect();
-    let (count, all) = (wrong.len(), pairs.len());
-    assert!(count == 0, "{count} of {all} failed:\n{}", wrong.join("\n"));
 }
