@@ -16,6 +16,7 @@ use crate::kernel::{IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Rnd, Src};
 use crate::work;
 
 use super::accumulate::accumulates;
+use super::address::provenance::Prov;
 use super::int;
 use super::machine::{Machine, Stop};
 use super::memory::{RegionKind, extend};
@@ -155,11 +156,20 @@ impl Machine<'_> {
             if !matches!(class, Class::Jump | Class::Branch) {
                 self.executed[pc.0 as usize] += threads;
             }
+            let mut moved = Prov::NONE;
             let class = match class {
-                // What carries a base is followed by the general form.
-                Class::Int | Class::Fma | Class::Number if self.watched[(pc.0) as usize] => {
-                    Class::Lanes
+                // What carries a base is followed by the general form, unless it only moves it.
+                Class::Int if self.watched[pc.0 as usize] => {
+                    match self.moved_base(w, mask, &inst.op) {
+                        Some(p) => {
+                            debug_assert!(p.is_none() || self.derives(w, lane, &inst.op, p));
+                            moved = p;
+                            Class::Int
+                        }
+                        None => Class::Lanes,
+                    }
                 }
+                Class::Fma | Class::Number if self.watched[pc.0 as usize] => Class::Lanes,
                 c => c,
             };
             match (class, &inst.op) {
@@ -171,6 +181,9 @@ impl Machine<'_> {
                 ) => {
                     if !(one && self.int_one(w, lane, *op, *ty, *dst, src)) {
                         self.int(w, mask, pc, *op, *ty, 1, *dst, None, src)?;
+                    }
+                    if let (Some(dst), false) = (dst, moved.is_none()) {
+                        self.set_prov(w, *dst, mask, moved);
                     }
                 }
                 (Class::Fma, Op::Float { .. }) => {

@@ -11,7 +11,8 @@
 use crate::answer::AssumptionKind;
 use crate::kernel::operands::uses;
 use crate::kernel::{
-    AsyncOp, BulkOp, ClusterOp, GroupA, MapField, Op, Pc, RegId, Space, Src, TensorA, TensorOp, Var,
+    AsyncOp, BulkOp, ClusterOp, GroupA, IntOp, MapField, Op, Pc, RegId, Space, Src, TensorA,
+    TensorOp, Var,
 };
 
 use crate::spec::Role;
@@ -131,6 +132,50 @@ impl Machine<'_> {
             self.refuse_base(w, refused, pc);
         }
         Some(Plan(out))
+    }
+
+    /// What the result of integer arithmetic on known bits carries in all lanes, where [`Machine::plan`] says so at a
+    /// glance: nothing, or the one linear form to which a number is added.
+    #[inline]
+    pub(crate) fn moved_base(&self, w: usize, exec: u32, op: &Op) -> Option<Prov> {
+        let Op::Int {
+            op,
+            ty,
+            lanes: 1,
+            dst2: None,
+            src,
+            ..
+        } = op
+        else {
+            return None;
+        };
+        let warp = &self.warps[w];
+        let mut carrying = None;
+        for (i, s) in src.iter().enumerate() {
+            match s {
+                Src::Imm(_) => {}
+                Src::Reg(r) if warp.symbolic(*r) & exec != 0 => return None,
+                Src::Reg(r) if warp.carried(*r) & exec == 0 => {}
+                Src::Reg(r) if carrying.is_none() => carrying = Some((i, *r)),
+                Src::Reg(_) | Src::Global(..) | Src::Var(..) => return None,
+            }
+        }
+        let Some((i, r)) = carrying else {
+            return Some(Prov::NONE);
+        };
+        let width = match (op, i) {
+            (IntOp::Add, 0 | 1) | (IntOp::Sub, 0) | (IntOp::MadLo, 2) => ty.width,
+            (IntOp::MadWide, 2) => 2 * ty.width,
+            _ => return None,
+        };
+        let p = warp.one_prov(r, exec)?;
+        self.prov.is_linear_within(p, width).then_some(p)
+    }
+
+    /// Whether the rules of all operations give every destination this, in one lane.
+    pub(crate) fn derives(&mut self, w: usize, lane: usize, op: &Op, p: Prov) -> bool {
+        let given = self.derive(w, lane, op);
+        given.is_some_and(|(all, steady)| steady && all.iter().all(|g| g.1 == p))
     }
 
     /// Lanes whose operands carry the same as those of one lane.

@@ -334,6 +334,15 @@ impl Provenances {
         }
     }
 
+    /// True for a linear value that is the same modulo two to the width: a sum of that width with a number carries what
+    /// the value carries.
+    pub(crate) fn is_linear_within(&self, p: Prov, width: u8) -> bool {
+        match self.shape(p) {
+            Shape::Linear(terms) => terms.iter().all(|t| t.1 <= low(width)),
+            _ => false,
+        }
+    }
+
     /// True if some bits of the value depend on the layout in a way that no rule follows.
     pub(crate) fn is_vague(&self, p: Prov) -> bool {
         match self.shape(p) {
