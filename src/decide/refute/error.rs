@@ -353,17 +353,35 @@ impl<'a> Errors<'a> {
         }
     }
 
-    /// An infinity or what has no value stays so as long as its operands keep their sides of 0.
+    /// An infinity or what has no value stays so as long as its operands keep their sides of 0; as a summand, or the larger
+    /// or smaller of two, it stays so beside whatever is finite.
     fn not_a_number(&self, i: usize) -> f64 {
-        let mut kids = self.cone.kids(i).iter();
-        let keeps = |&k: &u32| {
-            let (v, e) = (self.numbers[k as usize], self.reach[k as usize]);
+        let number = |k: usize| (self.numbers[k], self.reach[k]);
+        let keeps = |k: usize| {
+            let (v, e) = number(k);
             e == 0.0 || v.is_finite() && v.abs() > e
         };
-        match kids.all(keeps) {
-            true => 0.0,
-            false => f64::INFINITY,
-        }
+        let stays = |k: usize| {
+            let (v, e) = number(k);
+            e == 0.0 || v.is_finite() && e.is_finite()
+        };
+        let mut kids = self.cone.kids(i).iter().map(|&k| k as usize);
+        let is_certain = match self.store.get(self.cone.ids()[i]) {
+            Term::Add(..) | Term::Max(..) | Term::Min(..) => kids.all(stays),
+            Term::Sum(_) => {
+                let (pairs, _) = self.cone.kids(i).as_chunks::<2>();
+                pairs.iter().all(|&[a, b]| {
+                    let (a, b) = (a as usize, b as usize);
+                    let is_finite = self.numbers[a].is_finite() && self.numbers[b].is_finite();
+                    match is_finite {
+                        true => stays(a) && stays(b),
+                        false => keeps(a) && keeps(b),
+                    }
+                })
+            }
+            _ => kids.all(keeps),
+        };
+        if is_certain { 0.0 } else { f64::INFINITY }
     }
 
     /// The step of an operation with a finite result; infinite operands leave none that counts.
