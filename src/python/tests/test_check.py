@@ -161,7 +161,10 @@ def test_a_server_that_dies_at_work(xy: list[volta.arg.Array]) -> None:
     assert volta.race(TWICE, args=xy, block=8).ok
 
 
-def test_an_interrupt_cancels(xy: list[volta.arg.Array]) -> None:
+def test_an_interrupt_cancels(xy: list[volta.arg.Array], request: pytest.FixtureRequest) -> None:
+    # A shell that starts the tests in the background leaves the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     running = server.get()
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     start = time.monotonic()
