@@ -246,8 +246,7 @@ impl<'a> Question<'a> {
     }
 
     fn run_one(&self, launch: &Concrete, filled: &[(String, String)]) -> Result<Report, Failure> {
-        let end = self.limits.deadline;
-        let time = end.map(|e| e.saturating_duration_since(Instant::now()));
+        let left = |end: Instant| end.saturating_duration_since(Instant::now()).as_secs_f64();
         let ints = self.freedom.ints.iter().zip(&launch.ints);
         let top = Settings {
             block: Some(spec::manifest::Triple(launch.block)),
@@ -258,7 +257,7 @@ impl<'a> Question<'a> {
                 .map(|(key, text)| (key, spec::manifest::ArgText(text)))
                 .collect(),
             any: Some(false),
-            timeout: time.map(|t| t.as_secs_f64()),
+            timeout: self.limits.deadline.map(left),
             budget: work::part(ONE_LAUNCH),
             ..Settings::default()
         };

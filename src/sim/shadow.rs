@@ -23,7 +23,6 @@ use super::attribution::View;
 use super::clock::{Actor, Clocks, Lanes, Tick, lanes};
 use super::race::{By, Conflict, Kind, Party, RegionId, Report, Rule, SameWrite, rule};
 use crate::kernel::Pc;
-use crate::work;
 
 mod cell;
 mod entry;
@@ -188,7 +187,6 @@ impl Shadow {
             let step = 1 << page.shift();
             let cell = page.cell(next);
             let mut list = cell.take_list(tables);
-            work::spend(1 + list.len() as u64);
             list.retain(|e| !(e.kind.strong() && e.kind.writes()));
             cell.put_list(list, tables);
             next += step;
