@@ -151,7 +151,7 @@ fn main() -> ExitCode {
         std::fs::remove_file(&file).ok();
         judged
     };
-    let fates: Vec<(Fate, u64)> = work.par_iter().enumerate().map(judge).collect();
+    let fates: Vec<(Fate, u64)> = volta::work::each(work.par_iter().enumerate(), judge);
     std::fs::remove_dir_all(&folder).ok();
     let mut dearest = 0;
     for ((pair, mutant), &(fate, units)) in work.iter().zip(&fates) {

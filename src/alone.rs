@@ -15,6 +15,7 @@ use crate::sim::Side;
 use crate::spec::binding::Key;
 use crate::spec::launch::Selection;
 use crate::spec::{self, KernelSpec, Layers, Setup, Which};
+use crate::work;
 
 /// Lowers the kernels of some launches, those of the reference first, and binds what they are given.
 pub(crate) fn bound(
@@ -22,8 +23,7 @@ pub(crate) fn bound(
     map: &[(Key, Key)],
     files: &Files,
 ) -> Result<(Vec<Lowered>, Setup), Failure> {
-    let lowered = specs.par_iter().map(|spec| input::lower(files, spec));
-    let lowered: Vec<Result<Lowered, Failure>> = lowered.collect();
+    let lowered = work::side_by_side(specs.par_iter(), |spec| input::lower(files, spec));
     let lowered: Vec<Lowered> = lowered.into_iter().collect::<Result<_, _>>()?;
     let kernels = lowered.iter().zip(specs);
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();

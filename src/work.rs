@@ -91,9 +91,21 @@ where
     R: Send,
 {
     let share = share(pieces.len());
+    #[expect(clippy::disallowed_methods, reason = "the counters are apart")]
     let done: Vec<(R, u64)> = pieces.map(|piece| apart(share, || work(piece))).collect();
     spend(done.iter().map(|(_, spent)| spent).sum());
     done.into_iter().map(|(result, _)| result).collect()
+}
+
+/// Does pieces of work side by side that are part of no other: each counts for itself and has no limit but its own. A
+/// thread may take one of them while it waits for a piece of another, whose budget is none of its business.
+pub fn each<I, R>(pieces: I, work: impl Fn(I::Item) -> R + Sync + Send) -> Vec<R>
+where
+    I: IndexedParallelIterator,
+    R: Send,
+{
+    #[expect(clippy::disallowed_methods, reason = "the counters are apart")]
+    pieces.map(|piece| apart(None, || work(piece)).0).collect()
 }
 
 /// Does two pieces of work side by side, each with half of what is left.
@@ -102,6 +114,7 @@ pub fn both<A: Send, B: Send>(
     b: impl FnOnce() -> B + Send,
 ) -> (A, B) {
     let share = share(2);
+    #[expect(clippy::disallowed_methods, reason = "the counters are apart")]
     let ((a, first), (b, second)) = rayon::join(|| apart(share, a), || apart(share, b));
     spend(first.saturating_add(second));
     (a, b)
@@ -166,6 +179,21 @@ mod tests {
         for threads in [2, 3, 7] {
             assert_eq!(run(threads), one);
         }
+    }
+
+    /// A thread that waits for the pieces of one question takes pieces of another, which does not feel the budget.
+    #[test]
+    fn questions_do_not_mix() {
+        let poor: Vec<u64> = (0..50).collect();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+        pool.expect("threads").install(|| {
+            apart(Some(90), || {
+                spend(100);
+                let over = || is_over() && each(poor.par_iter(), |_| is_limited()) == [false; 50];
+                let over = over();
+                assert!(over && is_over());
+            })
+        });
     }
 
     #[test]

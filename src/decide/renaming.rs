@@ -188,7 +188,7 @@ struct Shapes<'s> {
 impl<'s> Shapes<'s> {
     fn new(stores: [&'s TermStore; 2], elements: &[Element]) -> Self {
         let side = |k: usize| Terms::new(stores[k], elements.iter().map(|e| e.content[k]));
-        let ((a, reads), (mut b, more)) = rayon::join(|| side(0), || side(1));
+        let ((a, reads), (mut b, more)) = work::both(|| side(0), || side(1));
         let mut movable = 0;
         for (i, both) in reads.iter().zip(&more).enumerate() {
             movable |= match both {

@@ -123,8 +123,7 @@ pub fn gate(
     let done = AtomicUsize::new(0);
     let last = Mutex::new(());
     let run = |job: &Job| {
-        // A thread may take an entry while it waits for a piece of another one.
-        let (result, _) = work::apart(None, || run(job, request, &known));
+        let result = run(job, request, &known);
         let _guard = last.lock();
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         progress(count.min(jobs.len()), jobs.len(), &job.name);
@@ -140,7 +139,7 @@ pub fn gate(
         }
         entries
     } else {
-        let mut entries: Vec<EntryResult> = jobs.par_iter().map(run).collect();
+        let mut entries: Vec<EntryResult> = work::each(jobs.par_iter(), run);
         // What did not fit beside the others may fit alone.
         for (entry, job) in entries.iter_mut().zip(&jobs) {
             if entry.result.as_ref().is_ok_and(out_of_memory) && !limits::interrupted() {
@@ -248,10 +247,7 @@ fn answer(job: &Job, request: &Request, known: &Known) -> Result<Answer, Failure
     let all = &job.entry.instances;
     let parts = match request.stats || request.fail_fast {
         true => all.iter().map(part).collect(),
-        false => all
-            .par_iter()
-            .map(|i| work::apart(None, || part(i)).0)
-            .collect(),
+        false => work::each(all.par_iter(), part),
     };
     instances::merge(job.command.name(), parts)
 }

@@ -366,10 +366,7 @@ impl<'a> Whole<'a> {
                 };
                 ways.map(noted).collect()
             };
-            let ended: Vec<_> = batch
-                .par_iter()
-                .map(|rank| work::apart(share, || run(rank)))
-                .collect();
+            let ended = work::each(batch.par_iter(), |rank| work::apart(share, || run(rank)));
             for (&rank, (ways, spent)) in batch.iter().zip(ended) {
                 work::spend(spent);
                 self.out.ctas.extend(self.subject.team(rank));

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{ArrayId, Entry, Node, Term, TermId, TermStore, hash_list, products, questions, view};
+use crate::work;
 
 /// Entries of a list from which on a sum is long, and of the lists that are mapped at once.
 const LONG: usize = 128;
@@ -213,16 +214,13 @@ impl TermStore {
             let n = rest.iter().take_while(fits).count().max(1);
             let (now, later) = rest.split_at(n);
             rest = later;
-            let mapped: Vec<(Vec<u32>, u32)> = now
-                .par_iter()
-                .map(|&i| {
-                    let list = list_of(other, node(i)).iter();
-                    let mut list: Vec<u32> = list.map(|&c| map[c as usize].0).collect();
-                    products::sort(&mut list);
-                    let hash = hash_list(&list);
-                    (list, hash)
-                })
-                .collect();
+            let mapped = work::side_by_side(now.par_iter(), |&i| {
+                let list = list_of(other, node(i)).iter();
+                let mut list: Vec<u32> = list.map(|&c| map[c as usize].0).collect();
+                products::sort(&mut list);
+                let hash = hash_list(&list);
+                (list, hash)
+            });
             for (&i, (list, hash)) in now.iter().zip(mapped) {
                 let start = self.lists.len();
                 self.lists.extend_from_slice(&list);

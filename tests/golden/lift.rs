@@ -11,6 +11,7 @@ use std::process::Command;
 
 use rayon::prelude::*;
 use serde_json::Value;
+use volta::work;
 
 fn volta(args: &[String]) -> Value {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
@@ -85,7 +86,7 @@ fn formulas_of_kernels() {
             })
             .collect();
         count += cases.len();
-        let said: Vec<String> = cases.par_iter().map(|(n, a)| said(n, a)).collect();
+        let said: Vec<String> = work::each(cases.par_iter(), |(n, a)| said(n, a));
         let said = said.concat();
         let blessed = path.with_extension("out");
         if std::env::var_os("VOLTA_BLESS").is_some() {

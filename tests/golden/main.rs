@@ -21,6 +21,7 @@ use std::process::Command;
 
 use rayon::prelude::*;
 use serde_json::Value;
+use volta::work;
 
 mod lift;
 
@@ -39,7 +40,9 @@ fn golden() {
     collect(&root, &mut files);
     let inputs: BTreeSet<PathBuf> = with_extension(&files, "ptx");
     assert!(!inputs.is_empty(), "no golden tests in {}", root.display());
-    let mut failures: Vec<String> = inputs.par_iter().filter_map(|f| run(f).err()).collect();
+    let inputs_in_order: Vec<&PathBuf> = inputs.iter().collect();
+    let results = work::each(inputs_in_order.par_iter(), |f| run(f));
+    let mut failures: Vec<String> = results.into_iter().filter_map(Result::err).collect();
     for out in with_extension(&files, "out") {
         if !inputs.contains(&out.with_extension("ptx")) {
             failures.push(format!("{}: there is no .ptx for it", out.display()));

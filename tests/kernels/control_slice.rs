@@ -9,6 +9,7 @@ use volta::input::{self, Files};
 use volta::kernel::Kernel;
 use volta::sim::{self, Noting, Outcome, Side, UnknownKind};
 use volta::spec::{self, KernelSpec, Layers, Limits, Manifest, Which};
+use volta::work;
 
 use super::launched::{Case, cases};
 
@@ -97,13 +98,11 @@ fn runs_without_values_find_what_runs_with_values_find() {
     let cases = cases(&files);
     let step = std::env::var_os(ALL).map_or(SAMPLE, |_| 1);
     let sample: Vec<&Case> = cases.iter().step_by(step).collect();
-    let results: Vec<(&str, bool, Option<String>)> = sample
-        .par_iter()
-        .filter_map(|c| {
-            let (used, why) = told_otherwise(&c.kernel, &c.spec)?;
-            Some((&*c.name, used, why))
-        })
-        .collect();
+    let results = work::each(sample.par_iter(), |c| {
+        let (used, why) = told_otherwise(&c.kernel, &c.spec)?;
+        Some((&*c.name, used, why))
+    });
+    let results: Vec<(&str, bool, Option<String>)> = results.into_iter().flatten().collect();
     let used = results.iter().filter(|r| r.1).count();
     println!(
         "{used} of {} made no values, {} in all",
@@ -203,22 +202,21 @@ fn random_program(seed: u64) -> String {
 fn random_programs_without_values_are_told_as_with_values() {
     let folder = std::env::temp_dir().join(format!("volta-omit-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let results: Vec<(u64, bool, Option<String>)> = (0..600u64)
-        .into_par_iter()
-        .filter_map(|seed| {
-            let path = folder.join(format!("{seed}.ptx"));
-            std::fs::write(&path, random_program(seed)).expect("a file");
-            let entry = format!("[[race]]\nname = \"{seed}\"\nkernel = {path:?}\nthreads = 64\n");
-            let manifest = Manifest::parse(&entry, &folder).expect("a manifest");
-            let [defaults, settings] = &manifest.race[0].instances[0];
-            let spec = Layers(&[defaults, settings])
-                .kernel(Which::Kernel)
-                .expect("an entry");
-            let lowered = input::lower(&Files::new(), &spec).expect("a program");
-            let (used, why) = told_otherwise(&lowered.kernel, &spec)?;
-            Some((seed, used, why))
-        })
-        .collect();
+    let seeds: Vec<u64> = (0..600).collect();
+    let results = work::each(seeds.par_iter(), |&seed| {
+        let path = folder.join(format!("{seed}.ptx"));
+        std::fs::write(&path, random_program(seed)).expect("a file");
+        let entry = format!("[[race]]\nname = \"{seed}\"\nkernel = {path:?}\nthreads = 64\n");
+        let manifest = Manifest::parse(&entry, &folder).expect("a manifest");
+        let [defaults, settings] = &manifest.race[0].instances[0];
+        let spec = Layers(&[defaults, settings])
+            .kernel(Which::Kernel)
+            .expect("an entry");
+        let lowered = input::lower(&Files::new(), &spec).expect("a program");
+        let (used, why) = told_otherwise(&lowered.kernel, &spec)?;
+        Some((seed, used, why))
+    });
+    let results: Vec<(u64, bool, Option<String>)> = results.into_iter().flatten().collect();
     std::fs::remove_dir_all(&folder).expect("the folder");
     let used = results.iter().filter(|r| r.1).count();
     assert!(used > 60, "{used} of {} made no values", results.len());

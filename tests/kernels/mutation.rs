@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use rayon::prelude::*;
+use volta::work;
 
 use super::mutants::{self, FATES, Fate, Listed, MANIFESTS, Table};
 
@@ -27,12 +28,12 @@ fn changed_kernels_are_judged_as_the_table_says() {
     let text = std::fs::read_to_string(root.join("tests/mutants/table.md")).expect("the table");
     let listed = Listed::read(&text);
     let sets = MANIFESTS.map(|m| mutants::pairs(&root.join("kernels").join(m), mutants::MOST));
-    let mut work = Vec::new();
+    let mut chosen = Vec::new();
     let mut old = String::new();
     for pair in sets.iter().flatten() {
         match listed.count(pair) {
             Some(count) if pair.size <= MOST => {
-                work.extend(pair.choose(count).into_iter().map(|m| (pair, m)));
+                chosen.extend(pair.choose(count).into_iter().map(|m| (pair, m)));
             }
             Some(_) => {}
             None if listed.pairs.contains_key(&pair.name) => {
@@ -45,20 +46,16 @@ fn changed_kernels_are_judged_as_the_table_says() {
         old.is_empty(),
         "tests/mutants/table.md is old; {MAKE}:\n{old}"
     );
-    let sample: Vec<_> = work.into_iter().step_by(ONE_IN).collect();
+    let sample: Vec<_> = chosen.into_iter().step_by(ONE_IN).collect();
     assert!(sample.len() > 50, "{} mutants are few", sample.len());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutants");
     std::fs::create_dir_all(&folder).expect("a scratch folder");
-    let fates: Vec<Fate> = sample
-        .par_iter()
-        .enumerate()
-        .map(|(i, (pair, mutant))| {
-            let file = folder.join(format!("{i}.ptx"));
-            let judged = mutants::judge(pair, mutant, &file, POINTS);
-            std::fs::remove_file(&file).ok();
-            judged.0
-        })
-        .collect();
+    let fates = work::each(sample.par_iter().enumerate(), |(i, (pair, mutant))| {
+        let file = folder.join(format!("{i}.ptx"));
+        let judged = mutants::judge(pair, mutant, &file, POINTS);
+        std::fs::remove_file(&file).ok();
+        judged.0
+    });
     let mut table = Table::default();
     let mut wrong = String::new();
     for ((pair, mutant), fate) in sample.iter().zip(fates) {

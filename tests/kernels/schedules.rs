@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use volta::input::Files;
 use volta::sim::{self, Outcome, Side};
 use volta::spec::{self, Limits};
-use volta::{decide, explain, grid};
+use volta::{decide, explain, grid, work};
 
 use super::launched::{Case, cases};
 
@@ -98,10 +98,10 @@ fn random_schedules_find_what_round_robin_finds() {
     let files = Files::new();
     let cases = cases(&files);
     assert!(cases.len() > 200);
-    let wrong: Vec<String> = cases
-        .par_iter()
-        .filter_map(|c| differs(c).map(|why| format!("{}: {why}", c.name)))
-        .collect();
+    let why = work::each(cases.par_iter(), |c| {
+        differs(c).map(|why| format!("{}: {why}", c.name))
+    });
+    let wrong: Vec<String> = why.into_iter().flatten().collect();
     let (count, all) = (wrong.len(), cases.len());
     assert!(count == 0, "{count} of {all} differ:\n{}", wrong.join("\n"));
 }

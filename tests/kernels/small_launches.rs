@@ -14,6 +14,7 @@ use volta::race::race;
 use volta::report::Verdict;
 use volta::spec::manifest::{ArgText, Triple};
 use volta::spec::{Layers, Manifest, Settings, Which};
+use volta::work;
 
 /// Block, grid, and the first of the integers, which the others follow.
 const WHOLE_WARPS: [(u32, u32, u32); 3] = [(32, 3, 65), (64, 2, 127), (64, 4, 3)];
@@ -32,7 +33,7 @@ fn no_small_launch_breaks_what_is_clean_in_all() {
         .flat_map(|e| e.instances.clone())
         .filter(clean)
         .collect();
-    let tried: Vec<Result<usize, String>> = entries.par_iter().map(|e| sample(e, &files)).collect();
+    let tried: Vec<Result<usize, String>> = work::each(entries.par_iter(), |e| sample(e, &files));
     let wrong: Vec<&String> = tried.iter().filter_map(|r| r.as_ref().err()).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     let count: usize = tried.iter().flatten().sum();

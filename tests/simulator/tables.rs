@@ -22,7 +22,7 @@ use volta::sim::{self, Outcome, Side};
 use volta::spec::{self, Layers, Limits, Settings, Which};
 use volta::term::eval::{Inputs, Mode, Value, evaluate};
 use volta::term::{ArrayId, Sort, Term, TermId};
-use volta::{kernel, ptx};
+use volta::{kernel, ptx, work};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/values")
@@ -498,77 +498,74 @@ fn values_are_those_of_the_tables() {
         .flat_map(pieces)
         .collect();
     assert!(!all.is_empty());
-    let results: Vec<(Vec<String>, Option<String>)> = all
-        .par_iter()
-        .map(|section| {
-            let mut wrong = Vec::new();
-            let ways = [
-                (
-                    "constants",
-                    one_by_one(section, 0..section.rows.len(), None),
-                    1,
-                ),
-                ("lanes", lanes(section, false), section.rows.len()),
-            ];
-            let mut stopped = None;
-            for (way, text, threads) in ways {
-                if section.warp && way != "lanes" {
-                    continue;
-                }
-                match run(&text, threads) {
-                    Ok(run) => wrong.extend(judge(section, 0..section.rows.len(), &[], &run, way)),
-                    Err(why) => stopped = Some(why),
+    let results: Vec<(Vec<String>, Option<String>)> = work::each(all.par_iter(), |section| {
+        let mut wrong = Vec::new();
+        let ways = [
+            (
+                "constants",
+                one_by_one(section, 0..section.rows.len(), None),
+                1,
+            ),
+            ("lanes", lanes(section, false), section.rows.len()),
+        ];
+        let mut stopped = None;
+        for (way, text, threads) in ways {
+            if section.warp && way != "lanes" {
+                continue;
+            }
+            match run(&text, threads) {
+                Ok(run) => wrong.extend(judge(section, 0..section.rows.len(), &[], &run, way)),
+                Err(why) => stopped = Some(why),
+            }
+        }
+        if let (true, Some(why)) = (section.warp, &stopped) {
+            wrong.push(format!("{}: `{}`: {why}", section.file, section.text));
+            stopped = None;
+        }
+        // A row that may stay open can end the run; then each is run alone.
+        for (i, row) in section.rows.iter().enumerate() {
+            let Some(why) = &stopped else { break };
+            match run(&one_by_one(section, i..i + 1, None), 1) {
+                Ok(run) => wrong.extend(judge(section, i..i + 1, &[], &run, "alone")),
+                Err(_) if row.open => {}
+                Err(_) => wrong.push(format!(
+                    "{}:{} (alone): `{}`: {why}",
+                    section.file, row.line, section.text
+                )),
+            }
+        }
+        let all: Vec<usize> = (0..section.ins.len()).collect();
+        let rows = 0..section.rows.len();
+        let mut unknown = Vec::new();
+        let mut count = |of: &str, many: usize| {
+            unknown.push(format!("{of}: {many} of {}", section.rows.len()));
+        };
+        match run(&lanes(section, true), rows.len()) {
+            Ok(run) => wrong.extend(judge(section, rows.clone(), &all, &run, "all data")),
+            Err(_) => count("all operands", rows.len()),
+        }
+        // The operands of a collective cannot be told apart by lane in one thread.
+        for k in all.into_iter().filter(|_| !section.warp) {
+            if let Ok(run) = run(&one_by_one(section, rows.clone(), Some(k)), 1) {
+                wrong.extend(judge(section, rows.clone(), &[k], &run, "one data"));
+                continue;
+            }
+            // Some row stops the run; the others are judged alone.
+            let mut stopped = 0;
+            for i in rows.clone() {
+                match run(&one_by_one(section, i..i + 1, Some(k)), 1) {
+                    Ok(run) => wrong.extend(judge(section, i..i + 1, &[k], &run, "one data")),
+                    Err(_) => stopped += 1,
                 }
             }
-            if let (true, Some(why)) = (section.warp, &stopped) {
-                wrong.push(format!("{}: `{}`: {why}", section.file, section.text));
-                stopped = None;
+            if stopped > 0 {
+                count(&section.ins[k], stopped);
             }
-            // A row that may stay open can end the run; then each is run alone.
-            for (i, row) in section.rows.iter().enumerate() {
-                let Some(why) = &stopped else { break };
-                match run(&one_by_one(section, i..i + 1, None), 1) {
-                    Ok(run) => wrong.extend(judge(section, i..i + 1, &[], &run, "alone")),
-                    Err(_) if row.open => {}
-                    Err(_) => wrong.push(format!(
-                        "{}:{} (alone): `{}`: {why}",
-                        section.file, row.line, section.text
-                    )),
-                }
-            }
-            let all: Vec<usize> = (0..section.ins.len()).collect();
-            let rows = 0..section.rows.len();
-            let mut unknown = Vec::new();
-            let mut count = |of: &str, many: usize| {
-                unknown.push(format!("{of}: {many} of {}", section.rows.len()));
-            };
-            match run(&lanes(section, true), rows.len()) {
-                Ok(run) => wrong.extend(judge(section, rows.clone(), &all, &run, "all data")),
-                Err(_) => count("all operands", rows.len()),
-            }
-            // The operands of a collective cannot be told apart by lane in one thread.
-            for k in all.into_iter().filter(|_| !section.warp) {
-                if let Ok(run) = run(&one_by_one(section, rows.clone(), Some(k)), 1) {
-                    wrong.extend(judge(section, rows.clone(), &[k], &run, "one data"));
-                    continue;
-                }
-                // Some row stops the run; the others are judged alone.
-                let mut stopped = 0;
-                for i in rows.clone() {
-                    match run(&one_by_one(section, i..i + 1, Some(k)), 1) {
-                        Ok(run) => wrong.extend(judge(section, i..i + 1, &[k], &run, "one data")),
-                        Err(_) => stopped += 1,
-                    }
-                }
-                if stopped > 0 {
-                    count(&section.ins[k], stopped);
-                }
-            }
-            let symbolic = (!unknown.is_empty())
-                .then(|| format!("{}: {} {}", section.file, section.text, unknown.join(", ")));
-            (wrong, symbolic)
-        })
-        .collect();
+        }
+        let symbolic = (!unknown.is_empty())
+            .then(|| format!("{}: {} {}", section.file, section.text, unknown.join(", ")));
+        (wrong, symbolic)
+    });
     let wrong: Vec<&String> = results.iter().flat_map(|(wrong, _)| wrong).collect();
     let rows: usize = all.iter().map(|s| s.rows.len()).sum();
     let unknown: Vec<&str> = results.iter().filter_map(|(_, s)| s.as_deref()).collect();
@@ -603,15 +600,13 @@ fn numbers_are_those_of_the_tables() {
         .filter(|s| format!("{}: {}", s.file, s.text).contains(&only))
         .flat_map(pieces)
         .collect();
-    let wrong: Vec<String> = all
-        .par_iter()
-        .flat_map_iter(
-            |section| match run_on(&lanes(section, false), section.rows.len(), true) {
-                Ok(run) => differing(section, &run),
-                Err(why) => vec![format!("{}: `{}`: {why}", section.file, section.text)],
-            },
-        )
-        .collect();
+    let wrong = work::each(all.par_iter(), |section| {
+        match run_on(&lanes(section, false), section.rows.len(), true) {
+            Ok(run) => differing(section, &run),
+            Err(why) => vec![format!("{}: `{}`: {why}", section.file, section.text)],
+        }
+    })
+    .concat();
     assert!(
         wrong.is_empty(),
         "{} wrong:\n{}",
