@@ -102,7 +102,8 @@ pub(super) fn hold(
     let mut failures = Vec::new();
     for (path, mut entries) in by_file {
         let mut ledger = read(&path, ledgers.bless)?;
-        if ledgers.bless {
+        // What an interrupt left open is no result to keep.
+        if ledgers.bless && !limits::interrupted() {
             let before = ledger.text();
             ledger.bless(&entries, is_whole);
             let text = ledger.text();

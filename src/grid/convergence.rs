@@ -13,10 +13,11 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::Op;
+use crate::sim::join::Symbols;
 use crate::sim::{Finding, UnknownKind};
 use crate::spec::Converged;
 
-use super::discharge::{discharge, merge};
+use super::discharge::discharge;
 use super::together::compare;
 use super::{Covered, Subject};
 
@@ -57,16 +58,16 @@ pub(super) fn each(subject: &Subject, cover: impl Fn(&Subject) -> Covered) -> Co
             whole = Some(ended);
             continue;
         };
-        if !ended.outcome.defects.is_empty() || !ended.outcome.unknowns.is_empty() {
-            for f in divided(&mut ended) {
-                merge(&mut whole.outcome.unknowns, f);
-            }
+        ended.outcome.unknowns = divided(&mut ended);
+        let is_open = !ended.outcome.unknowns.is_empty();
+        whole.terms += ended.terms;
+        let left = whole.outcome.join(ended.outcome, Symbols::Shared);
+        if is_open {
             break;
         }
-        whole.terms += ended.terms;
         if !subject.without_values {
             let by = "which lanes activemask names";
-            compare(&mut whole.outcome, &ended.outcome, (by, &[]), &one);
+            compare(&mut whole.outcome, &left, (by, &[]), &one);
         }
     }
     let Some(mut whole) = whole else { return free };

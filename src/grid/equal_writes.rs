@@ -54,6 +54,17 @@ impl Whole<'_> {
                 count: f.count,
                 sites: sites.clone(),
             };
+            // Each CTA may come first, and then takes what another one takes in the run of its own.
+            if !self.apart {
+                let both = Finding {
+                    kind: UnknownKind::Undecided,
+                    message: format!("{who}: {OBSERVED}"),
+                    count: f.count,
+                    sites,
+                };
+                merge(&mut self.out.outcome.unknowns, both);
+                continue;
+            }
             let Some(values) = f.values else {
                 merge(&mut self.out.outcome.warnings, warning);
                 continue;
@@ -67,20 +78,12 @@ impl Whole<'_> {
                 });
                 continue;
             }
-            let otherwise = match self.apart {
-                true => Otherwise::Defect(Finding {
-                    kind: DefectKind::DataRace,
-                    message: format!("{who}, which nothing orders, with different values"),
-                    count: f.count,
-                    sites,
-                }),
-                false => Otherwise::Open(Finding {
-                    kind: UnknownKind::Undecided,
-                    message: format!("{who}: {OBSERVED}"),
-                    count: f.count,
-                    sites,
-                }),
-            };
+            let otherwise = Otherwise::Defect(Finding {
+                kind: DefectKind::DataRace,
+                message: format!("{who}, which nothing orders, with different values"),
+                count: f.count,
+                sites,
+            });
             self.out.outcome.obligations.push(Obligation {
                 equal: values,
                 warning,

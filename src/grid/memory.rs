@@ -16,7 +16,7 @@ use crate::sim::guarded::Guard;
 use crate::sim::race::Kind;
 use crate::sim::{Outcome, Writes};
 use crate::spec::{Arrays, Bindings};
-use crate::term::left::{self, cut, piece_bytes, write};
+use crate::term::left::{self, cut, piece_bytes, read, write};
 use crate::term::overflow::Narrow;
 use crate::term::word::{Does, Operation};
 use crate::term::{Agreement, ArrayId, BitsOp, Copied, ICmp, Serials, Sort, TermId, TermStore};
@@ -93,20 +93,6 @@ pub struct Initials<'a> {
     pub arrays: &'a Arrays,
     /// Floats are words, so that bits are asked.
     pub by_words: bool,
-}
-
-/// The bits of `lo..hi`, if all of it was written.
-fn read(store: &mut TermStore, writes: &Writes, lo: u64, hi: u64) -> Option<TermId> {
-    let parts = cut(store, writes, lo, hi);
-    let mut at = lo;
-    for &(off, t) in &parts {
-        if off != at {
-            return None;
-        }
-        at += piece_bytes(store, t);
-    }
-    let terms: Vec<TermId> = parts.into_iter().map(|p| p.1).collect();
-    (at == hi && !terms.is_empty()).then(|| store.concat(&terms))
 }
 
 impl Initials<'_> {

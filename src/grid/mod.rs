@@ -23,6 +23,7 @@ use crate::kernel::rechecked::rechecked;
 use crate::kernel::{AtomOp, Kernel, Pc};
 use crate::progress;
 use crate::sim::footprint::Access;
+use crate::sim::join::add_counts;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::{
     self, Conditional, DefectKind, Finding, Noting, Outcome, Seen, Side, Site, Stats, UnknownKind,
@@ -126,7 +127,7 @@ impl Subject<'_> {
     }
 
     /// The same, by several runs where data decide which way it goes and the ways cannot be merged.
-    fn settled_ways(&self, rank: u64, limits: &Limits, noting: &Noting) -> Vec<Outcome> {
+    fn settled_ways(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
         let first = self.run(rank, limits, noting);
         let asks = |u: &Finding<UnknownKind>| u.kind == UnknownKind::DataDependentBranch;
         let asks = self.resolved.launch.ways && first.unknowns.iter().any(asks);
@@ -143,8 +144,7 @@ impl Subject<'_> {
             };
             sim::run_ways(&inputs, noting)
         });
-        let all = ways.flatten().unwrap_or_else(|| vec![first]);
-        all.into_iter().map(|o| self.settle(o)).collect()
+        self.settle(ways.flatten().unwrap_or(first))
     }
 
     fn settle(&self, mut outcome: Outcome) -> Outcome {
@@ -259,17 +259,15 @@ fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
             without_values: subject.without_values,
             ..Noting::default()
         };
-        let mut ways = subject.settled_ways(rank, &limits, &noting);
-        if let (Some(outcome), true) = (ways.pop(), ways.is_empty()) {
-            let ctas = subject.team(rank);
-            return Covered {
-                terms: outcome.store.len() as u64,
-                outcome,
-                whole: ctas.len() as u64 == subject.resolved.launch.ctas(),
-                ctas,
-                wrote: Elements::new(),
-            };
-        }
+        let outcome = subject.settled_ways(rank, &limits, &noting);
+        let ctas = subject.team(rank);
+        return Covered {
+            terms: outcome.store.len() as u64,
+            outcome,
+            whole: ctas.len() as u64 == subject.resolved.launch.ctas(),
+            ctas,
+            wrote: Elements::new(),
+        };
     }
     let mut written: FxHashSet<ArrayId> = FxHashSet::default();
     let mut subject = *subject;
@@ -358,21 +356,16 @@ impl<'a> Whole<'a> {
             };
             let limits = subject.limits(memory);
             let noting = &self.noting;
-            let run = |&rank: &u64| -> Vec<(Outcome, Vec<Access>)> {
-                let ways = subject.settled_ways(rank, &limits, noting).into_iter();
-                let noted = |o: Outcome| {
-                    let accesses = o.footprint.accesses();
-                    (o, accesses)
-                };
-                ways.map(noted).collect()
+            let run = |&rank: &u64| {
+                let outcome = subject.settled_ways(rank, &limits, noting);
+                let accesses = outcome.footprint.accesses();
+                (outcome, accesses)
             };
             let ended = work::each(batch.par_iter(), |rank| work::apart(share, || run(rank)));
-            for (&rank, (ways, spent)) in batch.iter().zip(ended) {
+            for (&rank, ((outcome, accesses), spent)) in batch.iter().zip(ended) {
                 work::spend(spent);
                 self.out.ctas.extend(self.subject.team(rank));
-                for (outcome, accesses) in ways {
-                    self.add(rank, outcome, accesses)?;
-                }
+                self.add(rank, outcome, accesses)?;
                 at += 1;
                 if work::is_over() && at < ranks.len() {
                     self.stopped(SPENT, at, ranks.len());
@@ -407,11 +400,7 @@ impl<'a> Whole<'a> {
         }
         let cta = self.subject.cta(rank);
         self.stats.add(&o.stats);
-        let executed = &mut self.out.outcome.executed;
-        executed.resize(o.executed.len().max(executed.len()), 0);
-        for (all, own) in executed.iter_mut().zip(&o.executed) {
-            *all += own;
-        }
+        add_counts(&mut self.out.outcome.executed, &o.executed);
         self.out.outcome.taken.add(&o.taken);
         self.out.terms += o.store.len() as u64;
         self.assumptions

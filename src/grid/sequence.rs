@@ -87,6 +87,7 @@ impl Ended {
         all.defects.append(&mut new.defects);
         all.warnings.append(&mut new.warnings);
         all.unknowns.append(&mut new.unknowns);
+        all.by_schedule.append(&mut new.by_schedule);
         for a in std::mem::take(&mut new.assumptions) {
             if !all.assumptions.contains(&a) {
                 all.assumptions.push(a);
@@ -158,9 +159,9 @@ fn skipped(first: usize, all: usize) -> Finding<WarningKind> {
 pub fn run(launches: &[Subject]) -> Ended {
     let mut ended: Option<Ended> = None;
     for (i, subject) in launches.iter().enumerate() {
-        // What a launch leaves is read by the next one, so that it needs values.
+        // What a launch leaves is read by the next one, so that only the last one needs no values.
         let subject = &Subject {
-            without_values: subject.without_values && launches.len() == 1,
+            without_values: subject.without_values && i + 1 == launches.len(),
             ..*subject
         };
         let Some(so_far) = &mut ended else {

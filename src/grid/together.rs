@@ -14,13 +14,15 @@ use std::sync::Arc;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::awaits::awaits;
+use crate::sim::join::{Memories, Symbols};
 use crate::sim::strong::hold::{Choice, Plan};
 use crate::sim::strong::{concerns, counts, waits};
 use crate::sim::{
     DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Site, UnknownKind, WarningKind,
+    Writes,
 };
 use crate::spec::Role;
-use crate::term::{ArrayId, TermId};
+use crate::term::ArrayId;
 
 use super::discharge::{discharge, merge};
 use super::select::Elements;
@@ -138,12 +140,17 @@ fn explore(subject: &Subject) -> (Outcome, u64) {
                 if steps.doubtful {
                     doubt(&mut ended);
                 }
+                // What the orders before found is found.
+                if let Some((whole, _)) = whole {
+                    ended.join(whole, Symbols::Shared);
+                }
                 return (ended, terms);
             }
             None => whole = Some((ended, steps.choices)),
             Some((whole, choices)) => {
                 let sites = parting(choices, &steps.choices);
-                compare(whole, &ended, ("the order of these steps", &sites), subject);
+                let left = whole.join(ended, Symbols::Shared);
+                compare(whole, &left, ("the order of these steps", &sites), subject);
             }
         }
         match (next, &mut whole) {
@@ -221,43 +228,36 @@ fn parting(one: &[Choice], two: &[Choice]) -> Vec<Site> {
         .collect()
 }
 
-/// Adds what is to be shown for two runs to leave the same memory, with what may make the difference.
+/// Adds what is to be shown for memory to be what another run left, with what may make the difference.
 pub(super) fn compare(
     whole: &mut Outcome,
-    other: &Outcome,
+    other: &Memories,
     (by, sites): (&str, &[Site]),
     subject: &Subject,
 ) {
     let mut arrays: BTreeSet<ArrayId> = whole.writes.keys().copied().collect();
     arrays.extend(other.writes.keys());
     arrays.retain(|a| subject.arrays[*a].role != Some(Role::Scratch));
+    let none = Writes::new();
     for a in arrays {
         let name = &subject.arrays[a].name;
-        let theirs: Vec<(u64, TermId)> = match other.writes.get(&a) {
-            Some(w) => w.iter().map(|(off, t)| (*off, *t)).collect(),
-            None => Vec::new(),
-        };
-        let roots: Vec<TermId> = theirs.iter().map(|t| t.1).collect();
-        let here = whole.store.import_below(&other.store, &roots);
-        let ours = whole.writes.get(&a).cloned().unwrap_or_default();
+        let [ours, theirs] = [&whole.writes, &other.writes].map(|w| w.get(&a).unwrap_or(&none));
         let open = |off: u64| Finding {
             kind: UnknownKind::OrderDependent,
             message: format!("what {name} holds at byte {off} depends on {by}"),
             count: 1,
             sites: sites.to_vec(),
         };
-        let missing = ours
-            .keys()
-            .filter(|off| !theirs.iter().any(|t| t.0 == **off));
+        let missing = ours.keys().filter(|off| !theirs.contains_key(off));
         for off in missing {
             merge(&mut whole.unknowns, open(*off));
         }
-        for ((off, _), y) in theirs.iter().zip(here) {
+        for (off, y) in theirs {
             match ours.get(off) {
-                Some(x) if *x == y => {}
+                Some(x) if x == y => {}
                 None => merge(&mut whole.unknowns, open(*off)),
                 Some(x) => whole.obligations.push(Obligation {
-                    equal: (*x, y),
+                    equal: (*x, *y),
                     warning: Finding {
                         kind: WarningKind::Note,
                         message: format!("the rounding of {name} depends on {by}"),

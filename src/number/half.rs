@@ -92,6 +92,18 @@ impl Half {
     }
 }
 
+/// The number that a format of 16 bits gives bits.
+pub fn value(fmt: Fmt, bits: u64) -> Option<f64> {
+    Half::of(fmt).map(|half| half.widened(bits))
+}
+
+/// The bits of a number, if the format has 16 bits and has it.
+pub fn exactly(fmt: Fmt, v: f64) -> Option<u64> {
+    let half = Half::of(fmt).filter(|_| v.is_finite())?;
+    let bits = half.narrowed(v);
+    (half.widened(bits) == v).then_some(bits)
+}
+
 /// The result of an operation that is one sum, one product or both, yet to be rounded to 16 bits.
 pub(super) fn operation(op: FloatOp, fmt: Fmt, bits: [u64; 3]) -> Option<u64> {
     let half = Half::of(fmt)?;

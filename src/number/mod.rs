@@ -17,7 +17,7 @@ mod compare;
 mod convert;
 mod directed;
 mod function;
-mod half;
+pub mod half;
 mod lanes;
 mod sum;
 

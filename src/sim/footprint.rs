@@ -10,6 +10,8 @@
 //!
 //! Not claimed: anything about the order of the accesses of one CTA, which `shadow` is about.
 
+use std::collections::hash_map::Entry;
+
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -126,6 +128,15 @@ impl Bitmap {
             }
         }
         out.extend(open);
+    }
+
+    /// Adds the units of another one.
+    fn join(&mut self, other: &Bitmap) {
+        for (page, words) in &other.pages {
+            for (all, more) in self.page(*page).iter_mut().zip(words.iter()) {
+                *all |= more;
+            }
+        }
     }
 
     fn footprint(&self) -> u64 {
@@ -254,6 +265,33 @@ impl Footprint {
         let key = (change.array, change.start);
         let old = self.changed.entry(key).or_insert(change);
         old.end = old.end.max(change.end);
+    }
+
+    /// Adds what another run of the CTA touched.
+    pub fn join(&mut self, other: Footprint) {
+        let Footprint {
+            reads,
+            touched,
+            changed,
+            watch: _,
+            seen,
+        } = other;
+        if let (Some(all), Some(more)) = (&mut self.reads, reads) {
+            all.extend(more);
+        }
+        for (key, t) in touched {
+            match self.touched.entry(key) {
+                Entry::Vacant(e) => {
+                    e.insert(t);
+                }
+                Entry::Occupied(mut e) => {
+                    e.get_mut().words.join(&t.words);
+                    e.get_mut().bytes.join(&t.bytes);
+                }
+            }
+        }
+        changed.into_values().for_each(|c| self.change(c));
+        self.seen = self.seen.take().or(seen);
     }
 
     /// The elements that were written with several values.

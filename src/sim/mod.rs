@@ -44,6 +44,7 @@ pub mod idiom;
 pub mod int;
 pub mod int_sym;
 mod integer_sum;
+pub mod join;
 mod kept;
 mod known_atomics;
 mod known_collectives;

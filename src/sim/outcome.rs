@@ -295,6 +295,9 @@ impl Outcome {
         self.defects.iter_mut().for_each(|f| f.belongs_to(launch));
         self.warnings.iter_mut().for_each(|f| f.belongs_to(launch));
         self.unknowns.iter_mut().for_each(|f| f.belongs_to(launch));
+        self.by_schedule
+            .iter_mut()
+            .for_each(|f| f.belongs_to(launch));
         self.gathers.iter_mut().for_each(|g| g.site.launch = launch);
         let sites = self.assumptions.iter_mut().flat_map(|a| &mut a.sites);
         sites.for_each(|s| s.launch = Some(launch));

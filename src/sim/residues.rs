@@ -19,10 +19,10 @@ use crate::term::{Term, TermId};
 use super::address::pins::{Asked, Pins};
 use super::gather::Gather;
 use super::guarded::Guard;
+use super::join::Symbols;
 use super::run::{self, Inputs};
 use super::{
     Conditional, Finding, Noting, Obligation, Otherwise, Outcome, Side, Site, UnknownKind,
-    merge_finding,
 };
 
 /// Runs one CTA.
@@ -178,25 +178,17 @@ impl Outcome {
             (Some(_), None) => false,
         };
         let touched = self.footprint.accesses() == other.footprint.accesses();
-        if !shown || !guards || !touched || self.by_schedule.len() != other.by_schedule.len() {
+        if !shown || !guards || !touched {
             return Err(open(
                 Vec::new(),
                 "what has to be shown of it is not the same",
             ));
         }
-        other
-            .warnings
-            .into_iter()
-            .for_each(|w| merge_finding(&mut self.warnings, w));
-        self.assumptions.extend(other.assumptions);
-        self.assumptions.sort();
-        self.assumptions.dedup();
-        self.narrow.small |= other.narrow.small;
-        self.narrow
-            .terms
-            .extend(other.narrow.terms.into_iter().map(at));
-        self.fresh = self.fresh.max(other.fresh);
-        self.tracked.extend(other.tracked);
+        // What is to be shown of the other run is shown of this one.
+        let asked = (self.obligations.len(), self.conditionals.len());
+        self.join(other, Symbols::Shared);
+        self.obligations.truncate(asked.0);
+        self.conditionals.truncate(asked.1);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 //! Problem: between `if (label[row] == ignored) { ...; return; }` and where its ways meet again stand barriers, shuffles,
 //! or loops that data end, so that no selection says what both ways leave. The way: one run decides that the condition
 //! holds, another that it does not. What a run does to arrays happens under all that it decided, as an access under a
-//! guard does, and the runs are joined as CTAs are whose guards exclude each other.
+//! guard does, and the runs are joined to one, whose memory is what the run left whose way an input goes.
 //!
 //! Sound: the runs form a tree, of which each fork is a condition on inputs and its negation, so that every input is the
 //! one of a run; that two runs mean the same condition by a fork is looked at. A finding of a run is one only if an input
@@ -19,6 +19,7 @@ use crate::kernel::{Kernel, Op, Pc, Sem, Space};
 use crate::term::{Copied, Term, TermId, TermStore};
 
 use super::address::pins::Pins;
+use super::join::Symbols;
 use super::machine::{Machine, Stop};
 use super::run::{self, Inputs};
 use super::step::Under;
@@ -173,9 +174,9 @@ fn is_plain(kernel: &Kernel) -> bool {
     })
 }
 
-/// Runs one CTA once for each way that it can go at branches whose ways cannot be merged; none if that does not say
-/// what every way leaves.
-pub fn run_ways(inputs: &Inputs, noting: &Noting) -> Option<Vec<Outcome>> {
+/// Runs one CTA once for each way that it can go at branches whose ways cannot be merged, as one outcome; none if that
+/// does not say what every way leaves.
+pub fn run_ways(inputs: &Inputs, noting: &Noting) -> Option<Outcome> {
     let Inputs {
         kernel,
         launch,
@@ -188,7 +189,7 @@ pub fn run_ways(inputs: &Inputs, noting: &Noting) -> Option<Vec<Outcome>> {
     }
     let mut apart = FxHashSet::default();
     'again: loop {
-        let mut out: Vec<Outcome> = Vec::new();
+        let mut out: Vec<(Outcome, TermId)> = Vec::new();
         let mut forks = Forks::default();
         let mut open: Vec<Vec<bool>> = vec![Vec::new()];
         while let Some(holds) = open.pop() {
@@ -221,8 +222,19 @@ pub fn run_ways(inputs: &Inputs, noting: &Noting) -> Option<Vec<Outcome>> {
             }
             out.push(under(outcome, &decided));
         }
-        return (out.len() > 1).then_some(out);
+        return (out.len() > 1).then(|| joined(out))?;
     }
+}
+
+/// The runs of one CTA as one, each where its path holds. Their paths exclude each other, and one of them holds.
+fn joined(ways: Vec<(Outcome, TermId)>) -> Option<Outcome> {
+    let mut ways = ways.into_iter();
+    let (mut whole, _) = ways.next()?;
+    for (way, path) in ways {
+        let left = whole.join(way, Symbols::Apart);
+        whole.leave_under(left.terms[path.0 as usize], left);
+    }
+    Some(whole)
 }
 
 /// The conditions of all forks, by what was decided before.
@@ -246,8 +258,8 @@ impl Forks {
     }
 }
 
-/// What a run says, where what it decided holds.
-fn under(mut out: Outcome, decided: &[(TermId, bool)]) -> Outcome {
+/// What a run says, where what it decided holds, which is told too.
+fn under(mut out: Outcome, decided: &[(TermId, bool)]) -> (Outcome, TermId) {
     let store = &mut out.store;
     let mut path = store.bool(true);
     for &(cond, holds) in decided {
@@ -255,7 +267,7 @@ fn under(mut out: Outcome, decided: &[(TermId, bool)]) -> Outcome {
         path = store.and(path, cond);
     }
     if store.as_bool(path) == Some(true) {
-        return out;
+        return (out, path);
     }
     for c in &mut out.conditionals {
         c.cond = store.and(path, c.cond);
@@ -273,7 +285,7 @@ fn under(mut out: Outcome, decided: &[(TermId, bool)]) -> Outcome {
     let defects = std::mem::take(&mut out.defects);
     out.conditionals
         .extend(defects.into_iter().map(|d| conditional(d, path)));
-    out
+    (out, path)
 }
 
 /// A defect on the inputs of a run.

@@ -8,6 +8,7 @@ use super::eval::{Cone, Inputs, Value};
 use super::made::Kind;
 use super::{ArrayId, BitsOp, Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
 use crate::kernel::Fmt;
+use crate::number::half;
 
 /// A real (`f`, NaN where undefined), or bits and truth values (`b`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,10 +20,13 @@ pub struct Fast {
 }
 
 fn decode(fmt: Fmt, bits: u64) -> f64 {
+    if let Some(v) = half::value(fmt, bits) {
+        // The real zero has no sign.
+        return v + 0.0;
+    }
     match fmt {
         Fmt::F32 | Fmt::Tf32 => f32::from_bits(bits as u32) as f64,
         Fmt::F64 => f64::from_bits(bits),
-        Fmt::Bf16 => f32::from_bits((bits as u32) << 16) as f64,
         _ => match super::decode(fmt, bits) {
             Ok(q) => super::show::approx(&q).unwrap_or(f64::NAN),
             Err(super::NotFinite::PosInf) => f64::INFINITY,
@@ -36,6 +40,7 @@ fn encode(fmt: Fmt, v: f64) -> u64 {
     match fmt {
         Fmt::F64 => v.to_bits(),
         Fmt::Bf16 => ((v as f32).to_bits() >> 16) as u64,
+        Fmt::F16 => half::exactly(fmt, v).unwrap_or(0),
         _ if fmt.bits() < 32 => BigRational::from_float(v)
             .and_then(|q| super::encode_exact(fmt, &q))
             .unwrap_or(0),

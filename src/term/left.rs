@@ -67,6 +67,20 @@ pub fn cut(store: &mut TermStore, pieces: &Pieces, lo: u64, hi: u64) -> Vec<(u64
     out
 }
 
+/// The bits of `lo..hi`, if all of it was written.
+pub fn read(store: &mut TermStore, pieces: &Pieces, lo: u64, hi: u64) -> Option<TermId> {
+    let parts = cut(store, pieces, lo, hi);
+    let mut at = lo;
+    for &(off, t) in &parts {
+        if off != at {
+            return None;
+        }
+        at += piece_bytes(store, t);
+    }
+    let terms: Vec<TermId> = parts.into_iter().map(|p| p.1).collect();
+    (at == hi && !terms.is_empty()).then(|| store.concat(&terms))
+}
+
 /// Puts bits in the place of what is there.
 pub fn write(store: &mut TermStore, pieces: &mut Pieces, lo: u64, t: TermId) {
     let hi = lo + piece_bytes(store, t);

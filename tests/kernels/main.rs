@@ -5,6 +5,7 @@ mod bounds;
 mod control_slice;
 mod every_content;
 mod itself;
+mod joins;
 mod launched;
 mod manifest;
 mod moves;

@@ -5,12 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use num_rational::BigRational;
-
 use crate::kernel::Fmt;
+use crate::number::half;
 use crate::spec::{Arrays, ElemTy};
 use crate::term::eval::{Cone, Inputs};
-use crate::term::{ArrayId, BitsOp, ICmp, Term, TermStore, decode, encode_exact};
+use crate::term::{ArrayId, BitsOp, ICmp, Term, TermStore, decode};
 
 /// One input element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,13 +185,10 @@ pub(crate) fn encode(ty: ElemTy, v: f64) -> u64 {
         ElemTy::Float(Fmt::Tf32) => ((v as f32).to_bits() & !0x1fff) as u64,
         ElemTy::Float(Fmt::Bf16) => ((v as f32).clamp(f32::MIN, f32::MAX).to_bits() >> 16) as u64,
         ElemTy::Float(Fmt::F16) => {
-            let q = |v: f64| BigRational::from_float(v);
             // Fewer bits where the number has too many, the largest number where it is too big.
             let v = v.clamp(-65504.0, 65504.0);
             let short = f64::from_bits(v.to_bits() & !((1 << 42) - 1));
-            q(v).and_then(|q| encode_exact(Fmt::F16, &q))
-                .or_else(|| q(short).and_then(|q| encode_exact(Fmt::F16, &q)))
-                .unwrap_or(0x3c00)
+            half::exactly(Fmt::F16, short).unwrap_or(0x3c00)
         }
         ElemTy::Float(fmt) => {
             let distance = |code: u64| {
@@ -232,6 +228,8 @@ pub(crate) fn some(own: &[Cell], all: &[Cell], values: &[u64]) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use num_rational::BigRational;
+
     use super::*;
 
     #[test]

@@ -1,0 +1,185 @@
+//! What several runs of one launch come to.
+//!
+//! The problem: a CTA is run again for another order of its atomics, another division of its lanes, another residue of an
+//! address, another way at a branch. Whatever one of these runs finds is true of the kernel, so that the answer has all of
+//! it. What is joined alike is joined here, once, field by field; what the runs leave in memory is compared by those that
+//! asked for them, or chosen by the way that an input goes ([`ways`](super::ways)).
+//!
+//! Sound: [`Outcome`] is taken apart without a rest, so that a new field does not compile before it has its rule.
+
+use crate::term::left::{self, piece_bytes, read};
+use crate::term::{ArrayId, Serials, TermId};
+
+use super::gather::Gathers;
+use super::guarded::Guard;
+use super::{Conditional, Obligation, Outcome, Writes, merge_finding};
+
+/// What of another run has no rule that is the same for all: what it left, in the terms of the whole.
+#[derive(Debug, Default)]
+pub struct Memories {
+    /// The written pieces of each array.
+    pub writes: std::collections::BTreeMap<ArrayId, Writes>,
+    /// What the terms of the run became.
+    pub terms: Vec<TermId>,
+}
+
+/// Whether fresh symbols of two runs with one number are one symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symbols {
+    /// They are: the runs are told apart by what depends on the schedule, which has a finding of its own.
+    Shared,
+    /// They are not.
+    Apart,
+}
+
+impl Outcome {
+    /// Takes in all that another run of the same launch found, and gives what it left.
+    pub fn join(&mut self, other: Outcome, symbols: Symbols) -> Memories {
+        let Outcome {
+            store,
+            writes,
+            defects,
+            warnings,
+            unknowns,
+            by_schedule,
+            obligations,
+            conditionals,
+            gathers,
+            assumptions,
+            stats,
+            executed,
+            taken,
+            footprint,
+            guards,
+            fresh,
+            first_fresh,
+            narrow,
+            beyond,
+            tracked,
+            without_values,
+            // Runs on numbers are one execution each, which the whole shows.
+            memory: _,
+            // The choices that a run made are those of its own order.
+            steps: _,
+            // The order of execution is asked for of one run.
+            trace: _,
+        } = other;
+        let serials = match symbols {
+            Symbols::Shared => Serials::default(),
+            Symbols::Apart => Serials {
+                from: first_fresh,
+                by: self.fresh,
+            },
+        };
+        let terms = self.store.import_shifted(&store, serials);
+        let at = |t: TermId| terms[t.0 as usize];
+        self.fresh = match symbols {
+            Symbols::Shared => self.fresh.max(fresh),
+            Symbols::Apart => self.fresh.wrapping_add(fresh),
+        };
+        merge_all(&mut self.defects, defects);
+        merge_all(&mut self.warnings, warnings);
+        merge_all(&mut self.unknowns, unknowns);
+        merge_all(&mut self.by_schedule, by_schedule);
+        self.obligations
+            .extend(obligations.into_iter().map(|o| Obligation {
+                equal: (at(o.equal.0), at(o.equal.1)),
+                ..o
+            }));
+        self.conditionals
+            .extend(conditionals.into_iter().map(|c| Conditional {
+                cond: at(c.cond),
+                values: c.values.into_iter().map(at).collect(),
+                ..c
+            }));
+        let mut all = Gathers::default();
+        for g in std::mem::take(&mut self.gathers) {
+            all.note(g);
+        }
+        for g in gathers {
+            all.note(g.moved(at, None));
+        }
+        self.gathers = all.into_list();
+        for a in assumptions {
+            if !self.assumptions.contains(&a) {
+                self.assumptions.push(a);
+            }
+        }
+        self.stats.add(&stats);
+        add_counts(&mut self.executed, &executed);
+        self.taken.add(&taken);
+        self.footprint.join(footprint);
+        self.guards = match (self.guards.take(), guards) {
+            (Some(mut all), Some(more)) => {
+                for g in more {
+                    let g = Guard {
+                        cond: at(g.cond),
+                        ..g
+                    };
+                    if !all.contains(&g) {
+                        all.push(g);
+                    }
+                }
+                Some(all)
+            }
+            _ => None,
+        };
+        self.narrow.small |= narrow.small;
+        self.narrow.terms.extend(narrow.terms.into_iter().map(at));
+        self.beyond |= beyond;
+        self.tracked.extend(tracked);
+        self.without_values |= without_values;
+        let moved = |w: Writes| w.into_iter().map(|(off, t)| (off, at(t))).collect();
+        let writes = writes.into_iter().map(|(a, w)| (a, moved(w))).collect();
+        Memories { writes, terms }
+    }
+
+    /// Lets memory be what another run left where a condition holds, under which that run was made.
+    pub(super) fn leave_under(&mut self, cond: TermId, theirs: Memories) {
+        for (array, pieces) in theirs.writes {
+            let ours = self.writes.remove(&array).unwrap_or_default();
+            let joined = self.chosen(cond, pieces, ours);
+            self.writes.insert(array, joined);
+        }
+    }
+
+    /// The pieces of an array that two runs left, one of them under a condition. A run that did not write an element
+    /// does not go where the other one writes it, which what the other one left says by the condition of its store.
+    fn chosen(&mut self, cond: TermId, theirs: Writes, ours: Writes) -> Writes {
+        let store = &mut self.store;
+        let not = store.not(cond);
+        let mut ends: Vec<u64> = Vec::with_capacity(2 * (theirs.len() + ours.len()));
+        for (&off, &t) in theirs.iter().chain(&ours) {
+            ends.extend([off, off + piece_bytes(store, t)]);
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        let mut out = Writes::new();
+        for part in ends.windows(2) {
+            let (lo, hi) = (part[0], part[1]);
+            let both = [read(store, &theirs, lo, hi), read(store, &ours, lo, hi)];
+            match both {
+                [Some(y), Some(x)] if x != y => {
+                    let (y, x) = (store.taken_under(cond, y), store.taken_under(not, x));
+                    let z = store.select(cond, y, x);
+                    left::write(store, &mut out, lo, z);
+                }
+                [Some(one), _] | [None, Some(one)] => left::write(store, &mut out, lo, one),
+                [None, None] => {}
+            }
+        }
+        out
+    }
+}
+
+fn merge_all<K: PartialEq>(list: &mut Vec<super::Finding<K>>, found: Vec<super::Finding<K>>) {
+    found.into_iter().for_each(|f| merge_finding(list, f));
+}
+
+/// Adds how often instructions were executed.
+pub fn add_counts(all: &mut Vec<u64>, more: &[u64]) {
+    all.resize(all.len().max(more.len()), 0);
+    for (all, more) in all.iter_mut().zip(more) {
+        *all += more;
+    }
+}
