@@ -13,7 +13,8 @@
 use std::time::Instant;
 
 use crate::answer::{
-    AssumptionKind, Command, DefectKind, Each, Finding, Launches, Part, Scope, Subject, UnknownKind,
+    AssumptionKind, Command, DefectKind, Each, Finding, Launches, Part, Scope, Subject,
+    UnknownKind, WarningKind, coverage,
 };
 use crate::check::{limits, times};
 use crate::input::{self, Files, Lowered};
@@ -37,6 +38,7 @@ mod hints;
 mod integers;
 mod intervals;
 mod invariants;
+mod joined;
 mod launches;
 mod limits;
 mod linear;
@@ -82,11 +84,21 @@ struct Tried {
     broken: Option<(Concrete, Report)>,
     /// What arrays hold in the launches that are run, by the key that binds each.
     filled: Vec<(String, String)>,
-    /// A report to begin others from, the one with the most warnings.
+    /// What the launches that did not break found together.
     base: Option<Report>,
     /// Why the first launch that could not be run was refused.
     refused: Option<Failure>,
     count: usize,
+}
+
+impl Tried {
+    /// Adds warnings of a launch whose other findings are not told.
+    fn found(&mut self, mut warnings: Vec<Finding<WarningKind>>) {
+        warnings.retain(|w| w.kind != WarningKind::ThinCoverage);
+        if let Some(all) = &mut self.base {
+            joined::findings(&mut all.warnings, warnings);
+        }
+    }
 }
 
 /// Looks at one kernel in every launch.
@@ -122,8 +134,18 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
             question.run(rest, most, &mut tried);
         }
     }
+    if let Some(all) = &mut tried.base {
+        coverage::unite(&mut [all]);
+    }
     let report = match (tried.broken, tried.base, tried.refused) {
-        (Some((launch, report)), _, _) => question.defective(&launch, &tried.filled, report),
+        (Some((launch, mut report)), others, _) => {
+            let others = others.map_or_else(Vec::new, |all| all.warnings);
+            let others = others
+                .into_iter()
+                .filter(|w| w.kind != WarningKind::ThinCoverage);
+            joined::findings(&mut report.warnings, others.collect());
+            question.defective(&launch, &tried.filled, report)
+        }
         (None, Some(base), _) if proof.holds => question.clean(base, proof),
         (None, Some(base), _) => question.undecided(base, proof.open, tried.count),
         (None, None, Some(failure)) => return Err(failure),
@@ -196,12 +218,15 @@ impl<'a> Question<'a> {
                     tried.broken = Some((launch.clone(), report));
                     return;
                 }
-                Ok(_) if !tried.filled.is_empty() => {}
-                Ok(report) => {
-                    tried.count += 1;
-                    let more = |old: &Report| report.warnings.len() > old.warnings.len();
-                    if tried.base.as_ref().is_none_or(more) {
-                        tried.base = Some(report);
+                // What such a launch does out of the bounds that were made up is not told, nor what follows from that.
+                Ok(report) if !tried.filled.is_empty() && report.verdict != Verdict::Clean => {}
+                Ok(mut report) => {
+                    tried.count += usize::from(tried.filled.is_empty());
+                    self.name_launch(launch, &tried.filled, &mut report);
+                    match &mut tried.base {
+                        Some(_) if !tried.filled.is_empty() => tried.found(report.warnings),
+                        Some(all) => joined::join(all, report),
+                        None => tried.base = Some(report),
                     }
                 }
                 Err(failure) => {
@@ -309,16 +334,16 @@ impl<'a> Question<'a> {
                 report.assumptions.push(said);
             }
         }
-        for w in proof.warnings {
-            let known = report.warnings.iter().any(|old| {
-                old.kind == w.kind
-                    && old.sites.first().map(|s| s.line) == w.sites.first().map(|s| s.line)
-            });
-            if !known {
-                report.warnings.push(w);
-            }
-        }
+        joined::findings(&mut report.warnings, proof.warnings);
         self.finish(report)
+    }
+
+    /// Says of each warning which launch shows it.
+    fn name_launch(&self, launch: &Concrete, filled: &[(String, String)], report: &mut Report) {
+        for w in report.warnings.iter_mut().filter(|w| w.hint.is_none()) {
+            let command = self.command(launch, filled);
+            w.hint = Some(format!("this launch shows it: {command}"));
+        }
     }
 
     /// The command that shows what one launch does.
