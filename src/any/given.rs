@@ -21,6 +21,9 @@ impl Walk<'_> {
 
     /// What is used must have been written.
     pub(super) fn needs(&mut self, pc: Pc, when: Id, given: Id) {
+        if self.e.value(given) == Some(1) {
+            return;
+        }
         let known = self.e.literals(when);
         if self.e.literals(given).iter().all(|c| known.contains(c)) {
             return;
@@ -35,7 +38,7 @@ impl Walk<'_> {
     pub(super) fn operands_given(&mut self, pc: Pc, op: &Op, when: Id, regs: &[Id]) -> Id {
         let mut all = self.e.truth(true);
         if let Op::Selp { a, b, p, .. } = op {
-            let mut of = |src: &crate::kernel::Src| match src {
+            let of = |src: &crate::kernel::Src| match src {
                 crate::kernel::Src::Reg(r) => self.given(regs, *r),
                 _ => all,
             };

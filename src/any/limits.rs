@@ -4,6 +4,9 @@
 pub(super) const FIRST_LOOKS: usize = 6;
 pub(super) const LAUNCHES: usize = 400;
 
+/// Numbers above that of a model that are tried in its place.
+pub(super) const NEAR: i64 = 64;
+
 /// Blocks and grids for which models of the facts are asked, beside those with either left free.
 pub(super) const MODEL_BLOCKS: [[u32; 3]; 6] = [
     [4, 1, 1],

@@ -30,6 +30,7 @@ mod barriers;
 mod conditions;
 mod conflicts;
 mod copies;
+pub mod decides;
 mod differ;
 mod execute;
 mod expr;

@@ -10,7 +10,7 @@ use super::assumed::launch_conditions;
 use super::flow::Flow;
 use super::gates::{Holds, together};
 use super::launches::Concrete;
-use super::limits::{MAX_INSTRUCTIONS, MODEL_BLOCKS, MODEL_GRIDS};
+use super::limits::{MAX_INSTRUCTIONS, MODEL_BLOCKS, MODEL_GRIDS, NEAR};
 use super::prover::{NumbersRead, Proof, Prover, Subject, launch_of};
 use super::state::{Object, Walk};
 use super::{barriers, conflicts, copies};
@@ -73,6 +73,17 @@ pub(super) fn prove(subject: &Subject) -> Proof {
     prover.out
 }
 
+/// A launch, and those with one integer a little larger: what divides a number is not always among the conditions.
+fn beside(launch: &Concrete) -> impl Iterator<Item = Concrete> {
+    let more = (0..launch.ints.len()).flat_map(|k| (1..=NEAR).map(move |d| (k, d)));
+    let near = more.map(move |(k, d)| {
+        let mut near = launch.clone();
+        near.ints[k] = near.ints[k].saturating_add(d);
+        near
+    });
+    std::iter::once(launch.clone()).chain(near)
+}
+
 /// Launches that models of the facts are, the small ones first; `None` if the facts contradict each other.
 pub(super) fn launches_of_facts(subject: &Subject) -> Option<Vec<Concrete>> {
     let blocks = Blocks::new(subject.kernel);
@@ -84,12 +95,9 @@ pub(super) fn launches_of_facts(subject: &Subject) -> Option<Vec<Concrete>> {
         Some(shape) => [0, 1, 2].map(|i| own[i].or(Some(shape[i]))),
         None => own,
     };
-    let some = |list: &[[u32; 3]]| -> Vec<Option<[u32; 3]>> {
-        list.iter().map(|&s| Some(s)).chain([None]).collect()
-    };
     let mut out: Vec<Concrete> = Vec::new();
-    for grid in some(&MODEL_GRIDS) {
-        for block in some(&MODEL_BLOCKS) {
+    for grid in MODEL_GRIDS.map(Some).into_iter().chain([None]) {
+        for block in MODEL_BLOCKS.map(Some).into_iter().chain([None]) {
             let mut own = f.clone();
             (own.block, own.grid) = (fixed(f.block, block), fixed(f.grid, grid));
             let sizes = (own.block, own.grid, own.most);
@@ -101,9 +109,8 @@ pub(super) fn launches_of_facts(subject: &Subject) -> Option<Vec<Concrete>> {
                 Holds::Perhaps(Some(model)) => model,
             };
             let launch = launch_of(&mut walk, &own, &model);
-            if f.admits(&launch) && !out.contains(&launch) {
-                out.push(launch);
-            }
+            let found = beside(&launch).find(|near| f.admits(near));
+            out.extend(found.filter(|near| !out.contains(near)));
         }
     }
     Some(out)

@@ -236,11 +236,11 @@ pub(super) fn launch_of(w: &mut Walk, f: &Freedom, model: &Model) -> Concrete {
         _ => 1,
     };
     let triple = |w: &Walk, ids: [Id; 3]| ids.map(|id| value(w, id) as u32);
-    let (block, grid) = (triple(w, s.ntid), triple(w, s.nctaid));
+    let (block, grid) = (triple(&*w, s.ntid), triple(&*w, s.nctaid));
     let mut ints = Vec::new();
     for p in &f.ints {
         let id = w.scalar_of(p.offset, p.bytes.min(8));
-        let v = value(w, id);
+        let v = value(&*w, id);
         ints.push(match p.bytes {
             4 => i64::from(v as u32 as i32),
             _ => v as i64,
