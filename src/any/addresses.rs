@@ -10,15 +10,13 @@
 //! ([`Place::within`]). What was taken apart and is put together again is the same word ([`super::expr`]).
 
 use super::expr::{Exprs, Id, Node};
+use super::limits::MAX_PARTS;
 use super::state::{Object, Walk};
 use crate::kernel::{Addr, Space, Src};
 use crate::term::BitsOp;
 
 /// Numbers of bases from here on are windows.
 const WINDOWS: u32 = u32::MAX - 2;
-
-/// Words that one address is taken apart into.
-const MAX_PARTS: usize = 4096;
 
 /// Where an object begins, in its own state space or as a generic address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

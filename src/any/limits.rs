@@ -4,6 +4,9 @@
 pub(super) const FIRST_LOOKS: usize = 6;
 pub(super) const LAUNCHES: usize = 400;
 
+/// Words that one address is taken apart into.
+pub(super) const MAX_PARTS: usize = 2048;
+
 /// Numbers above that of a model that are tried in its place.
 pub(super) const NEAR: i64 = 64;
 
