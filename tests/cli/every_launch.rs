@@ -44,103 +44,134 @@ const ASIDE: [&str; 2] = [
     "selp.b64 %d6, 4, 0, %p1;\nadd.u64 %d6, %d5, %d6;\nld.SPACE.u32 %r5, [%d6];",
 ];
 
-fn twins(space: &str, base: &str, bodies: [&str; 2]) -> [String; 2] {
-    bodies.map(|b| format!("{base}\n{}", b.replace("SPACE", space)))
-}
-
-/// A wrong and a right kernel for a row of the table.
-fn example(kind: DefectKind, about: About) -> Option<(&'static str, [String; 2])> {
-    use About::*;
-    let memory = |bodies: [&str; 2]| {
-        let own = |declared: &'static str, space: &str, base: &str, before: &str| {
-            let mut both = twins(space, base, bodies);
-            both.iter_mut().for_each(|b| *b = format!("{before}{b}"));
-            Some((declared, both))
-        };
-        match about {
-            Global => own("", "global", "mov.u64 %d5, %d1;", ""),
-            Constant => own(".const .align 4 .b8 c[64];", "const", "mov.u64 %d5, c;", ""),
-            Shared => own(
-                ".shared .align 4 .b8 s[64];",
-                "shared",
-                "mov.u64 %d5, s;",
-                "",
-            ),
-            Local => own(
-                "",
-                "local",
-                "mov.u64 %d5, l;",
-                ".local .align 4 .b8 l[64];\n",
-            ),
-            Parameters => own("", "param", "mov.b64 %d5, t;", ""),
-            Registers | Control | Cluster | Agents => None,
-        }
-    };
-    let row = |row: Row| Some((row.0, [row.1.to_string(), row.2.to_string()]));
-    match (kind, about) {
-        (DefectKind::DataRace, Global) => row((
+/// Rows that have a kernel of their own.
+const ROWS: &[(DefectKind, About, Row)] = &[
+    (
+        DefectKind::DataRace,
+        About::Global,
+        (
             "",
             "st.global.u32 [%d3], %r1;\n@%p1 st.global.u32 [%d1], %r1;",
             "st.global.u32 [%d3], %r1;",
-        )),
-        (DefectKind::DataRace, Shared) => row((
+        ),
+    ),
+    (
+        DefectKind::DataRace,
+        About::Shared,
+        (
             ".shared .align 4 .b8 s[4096];",
             "mov.u64 %d5, s;\nadd.u64 %d6, %d5, %d4;\nst.shared.u32 [%d6], %r1;\n@%p1 st.shared.u32 [s], %r1;",
             "mov.u64 %d5, s;\nadd.u64 %d6, %d5, %d4;\nst.shared.u32 [%d6], %r1;",
-        )),
-        (DefectKind::Deadlock, Control) => row((
+        ),
+    ),
+    (
+        DefectKind::Deadlock,
+        About::Control,
+        (
             "",
             "@%p1 bra L;\nbar.sync 0;\nbra M;\nL:\nbar.sync 1;\nM:",
             "bar.sync 0;",
-        )),
-        (DefectKind::BarrierMisuse, Control) => {
-            row(("", "@%p1 bar.warp.sync 1;", "bar.warp.sync 0xffffffff;"))
-        }
-        (DefectKind::Assertion, Control) => row(("", "@%p1 trap;", "@%p2 st.global.u32 [%d3], 1;")),
-        (DefectKind::OutOfBounds, Control) => row((
+        ),
+    ),
+    (
+        DefectKind::BarrierMisuse,
+        About::Control,
+        ("", "@%p1 bar.warp.sync 1;", "bar.warp.sync 0xffffffff;"),
+    ),
+    (
+        DefectKind::Assertion,
+        About::Control,
+        ("", "@%p1 trap;", "@%p2 st.global.u32 [%d3], 1;"),
+    ),
+    (
+        DefectKind::OutOfBounds,
+        About::Control,
+        (
             "",
             "selp.b32 %r5, 2, 0, %p1;\nT: .branchtargets L, M;\nbrx.idx %r5, T;\nL:\nst.global.u32 [%d3], 1;\nM:",
             "selp.b32 %r5, 1, 0, %p1;\nT: .branchtargets L, M;\nbrx.idx %r5, T;\nL:\nst.global.u32 [%d3], 1;\nM:",
-        )),
-        (DefectKind::OutOfBounds, Global) => row((
+        ),
+    ),
+    (
+        DefectKind::OutOfBounds,
+        About::Global,
+        (
             "",
             "selp.b64 %d5, -4, 0, %p1;\nadd.u64 %d6, %d1, %d5;\nld.global.u32 %r5, [%d6];",
             "selp.b64 %d5, 4, 0, %p1;\nadd.u64 %d6, %d1, %d5;\nld.global.u32 %r5, [%d6];",
-        )),
-        (DefectKind::OutOfBounds, _) => memory(READS),
-        (DefectKind::MisalignedAccess, _) => memory(ASIDE),
-        (DefectKind::UninitializedRead, Registers) => row((
+        ),
+    ),
+    (
+        DefectKind::UninitializedRead,
+        About::Registers,
+        (
             "",
             "@!%p1 mov.u32 %r7, 1;\nadd.u32 %r8, %r7, 1;\nst.global.u32 [%d3], %r8;",
             "@!%p1 mov.u32 %r7, 1;\nadd.u32 %r8, %r7, 1;\n@!%p1 st.global.u32 [%d3], %r8;",
-        )),
-        (DefectKind::UninitializedRead, Shared) => row((
+        ),
+    ),
+    (
+        DefectKind::UninitializedRead,
+        About::Shared,
+        (
             ".shared .align 4 .b8 s[4096];",
             "mov.u64 %d5, s;\nadd.u64 %d6, %d5, %d4;\n@!%p1 st.shared.u32 [%d6], %r1;\nld.shared.u32 %r5, [%d6];\nst.global.u32 [%d3], %r5;",
             "mov.u64 %d5, s;\nadd.u64 %d6, %d5, %d4;\nst.shared.u32 [%d6], %r1;\nld.shared.u32 %r5, [%d6];\nst.global.u32 [%d3], %r5;",
-        )),
-        (DefectKind::UninitializedRead, Local) => row((
+        ),
+    ),
+    (
+        DefectKind::UninitializedRead,
+        About::Local,
+        (
             "",
             ".local .align 4 .b8 l[64];\n@!%p1 st.local.u32 [l], %r1;\nld.local.u32 %r5, [l];\nst.global.u32 [%d3], %r5;",
             ".local .align 4 .b8 l[64];\nst.local.u32 [l], %r1;\nld.local.u32 %r5, [l];\nst.global.u32 [%d3], %r5;",
-        )),
-        (DefectKind::UninitializedRead, Global) => row((
+        ),
+    ),
+    (
+        DefectKind::UninitializedRead,
+        About::Global,
+        (
             "",
             "setp.ge.u32 %p3, %r4, 1048576;\n@%p3 ret;\n@!%p1 st.global.u32 [%d3], %r1;\nld.global.u32 %r5, [%d3];\nst.global.u32 [%d3], %r5;",
             "setp.ge.u32 %p3, %r4, 1048576;\n@%p3 ret;\nst.global.u32 [%d3], %r1;\nld.global.u32 %r5, [%d3];\nst.global.u32 [%d3], %r5;",
-        )),
-        (_, Cluster) => row((
-            "",
-            "mov.u64 %d5, 0;\nld.shared::cluster.u32 %r5, [%d5];",
-            "",
-        )),
-        (_, Agents) => row((
-            ".shared .align 8 .b64 m;",
-            "mbarrier.init.shared.b64 [m], 1;",
-            "",
-        )),
-        _ => None,
+        ),
+    ),
+];
+
+/// Nothing of these is followed, be it right or wrong.
+const CLUSTER: &str = "mov.u32 %r6, s;\nld.shared::cluster.u32 %r5, [%r6];";
+const AGENT: &str = "setp.eq.u32 %p3, %r1, 0;\n@%p3 mbarrier.init.shared.b64 [m], 1;";
+
+/// A wrong and a right kernel for a row of the table.
+fn example(kind: DefectKind, about: About) -> Option<(&'static str, [String; 2])> {
+    let is = |row: &&(DefectKind, About, Row)| (row.0, row.1) == (kind, about);
+    if let Some((_, _, (outside, wrong, right))) = ROWS.iter().find(is) {
+        return Some((outside, [wrong.to_string(), right.to_string()]));
     }
+    let bodies = match kind {
+        DefectKind::OutOfBounds => READS,
+        DefectKind::MisalignedAccess => ASIDE,
+        _ => ["", ""],
+    };
+    let (outside, space, base) = match about {
+        About::Cluster => {
+            let outside = ".shared .align 4 .b8 s[64];";
+            return Some((outside, [CLUSTER, ""].map(str::to_string)));
+        }
+        About::Agents => {
+            let outside = ".shared .align 8 .b64 m;";
+            return Some((outside, [AGENT, ""].map(str::to_string)));
+        }
+        About::Global => ("", "global", "mov.u64 %d5, %d1;"),
+        About::Constant => (".const .align 4 .b8 c[64];", "const", "mov.u64 %d5, c;"),
+        About::Shared => (".shared .align 4 .b8 s[64];", "shared", "mov.u64 %d5, s;"),
+        About::Local => ("", "local", ".local .align 4 .b8 l[64];\nmov.u64 %d5, l;"),
+        About::Parameters => ("", "param", "mov.b64 %d5, t;"),
+        About::Registers | About::Control => return None,
+    };
+    let own = |body: &str| format!("{base}\n{}", body.replace("SPACE", space));
+    Some((outside, bodies.map(own)))
 }
 
 #[test]
