@@ -58,7 +58,7 @@ fn grouped(p: &Prover) -> Vec<Group> {
     type Alike = (Id, usize, Vec<(i64, Accessed)>);
     let mut alike: Vec<Alike> = Vec::new();
     for a in &p.w.out.accesses {
-        if matches!(p.w.out.objects[a.object as usize], Object::Local(_)) {
+        if p.w.out.objects[a.object as usize].is_private() {
             continue;
         }
         let interval = p.w.out.barriers.iter().filter(|b| b.at < a.at).count();
@@ -160,7 +160,7 @@ fn apart_always(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option
     }
     match p.w.out.objects[a.object as usize] {
         Object::Array(_) => between(p, a, b),
-        Object::Shared(_) | Object::Dynamic | Object::Local(_) => Ok(()),
+        Object::Shared(_) | Object::Dynamic | Object::Local(_) | Object::Param(_) => Ok(()),
     }
 }
 

@@ -79,7 +79,7 @@ impl Walk<'_> {
         self.by(By::Warp, |w| {
             w.access(pc, space, (addr, 0), ROW, (does, None), when, regs);
         });
-        self.aligned(pc, addr, ROW, when, regs);
+        self.aligned(pc, space, (addr, ROW), when, regs);
     }
 
     /// A copy from global to shared memory, which is under way until it is waited for.
@@ -122,8 +122,8 @@ impl Walk<'_> {
             w.access(pc, Space::Global, (from, 0), size, source, reads, regs);
             w.access(pc, Space::Shared, (to, 0), size, target, when, regs);
         });
-        self.aligned(pc, from, size, reads, regs);
-        self.aligned(pc, to, size, when, regs);
+        self.aligned(pc, Space::Global, (from, size), reads, regs);
+        self.aligned(pc, Space::Shared, (to, size), when, regs);
     }
 
     /// Records accesses as somebody else's.

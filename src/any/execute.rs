@@ -149,7 +149,8 @@ impl Walk<'_> {
             let does = (Does::Writes, Some(value));
             self.access(pc, access.space, at, bytes, does, when, regs);
         }
-        self.aligned(pc, addr, bytes * srcs.len() as u32, when, regs);
+        let whole = bytes * srcs.len() as u32;
+        self.aligned(pc, access.space, (addr, whole), when, regs);
     }
 
     fn atomic(&mut self, pc: Pc, op: &Op, when: Id, regs: &[Id]) -> Vec<(RegId, Id)> {
@@ -178,7 +179,8 @@ impl Walk<'_> {
             self.access(pc, access.space, at, bytes, (does, None), when, regs);
         }
         let at = self.out.clock;
-        self.aligned(pc, addr, bytes * srcs.len().max(1) as u32, when, regs);
+        let whole = bytes * srcs.len().max(1) as u32;
+        self.aligned(pc, access.space, (addr, whole), when, regs);
         let mut results = self.unknowns(op);
         if let (AtomOp::Add, NumTy::Int(ty), [src], [(_, old)], 1) =
             (what, access.ty, &srcs[..], &mut results[..], lanes)

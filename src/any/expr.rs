@@ -8,7 +8,7 @@
 //! A symbol has a level: the same in the whole grid, in a CTA, or one thread's own. What is made of symbols of one level
 //! is of that level, which is how uniform values are known.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::limits::MAX_NODES;
 use crate::term::BitsOp;
@@ -41,7 +41,7 @@ pub(super) enum Order {
 pub(super) enum Node {
     Const(u64),
     Symbol(u32),
-    /// The address of the first byte of an object.
+    /// The address of the first byte of an object in its own state space, or where such a space lies in generic ones.
     Base(u32),
     Word(BitsOp, Id, Id),
     Compare(Order, Id, Id),
@@ -85,8 +85,20 @@ impl Symbol {
     }
 }
 
+/// Bits of another word in a word of zeros.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    of: Id,
+    /// The first bit in the other word, how many there are, and where they stand.
+    low: u8,
+    len: u8,
+    at: u8,
+}
+
 /// Functions with this in their tag are what an array holds that the launch does not write.
 pub(super) const CONTENTS: u64 = 1 << 61;
+/// What a parameter holds.
+pub(super) const PARAMETER: u64 = 1 << 62;
 
 /// All nodes and symbols.
 pub(super) struct Exprs {
@@ -95,6 +107,10 @@ pub(super) struct Exprs {
     zeros: Vec<u8>,
     /// Whether data are among what each node is made of.
     data: Vec<bool>,
+    /// Whether where objects lie is among what each node is made of.
+    based: Vec<bool>,
+    /// The run of bits that each node is; of most nodes all of their own.
+    runs: Vec<Run>,
     ids: FxHashMap<(Node, u8), Id>,
     pub symbols: Vec<Symbol>,
     /// True once there are too many nodes: nothing is claimed from then on.
@@ -117,6 +133,8 @@ impl Exprs {
             nodes: Vec::new(),
             zeros: Vec::new(),
             data: Vec::new(),
+            based: Vec::new(),
+            runs: Vec::new(),
             ids: FxHashMap::default(),
             symbols: Vec::new(),
             full: false,
@@ -142,9 +160,24 @@ impl Exprs {
                 level
             }
         };
+        let run = self.run(&key.0, width);
+        // What was taken apart and put together again is what it was.
+        if let Some(Run {
+            of, low: 0, at: 0, ..
+        }) = run.filter(|r| r.len == width && self.width(r.of) == width)
+        {
+            return of;
+        }
         let id = Id(self.nodes.len() as u32);
+        self.runs.push(run.unwrap_or(Run {
+            of: id,
+            low: 0,
+            len: width,
+            at: 0,
+        }));
         self.zeros.push(self.low_zeros(&key.0, width));
         self.data.push(self.has_data(&key.0));
+        self.based.push(self.is_based(&key.0));
         self.nodes.push((key.0.clone(), width, level));
         self.ids.insert(key, id);
         id
@@ -165,6 +198,67 @@ impl Exprs {
             Node::Word(..) | Node::Base(_) | Node::Compare(..) | Node::Function(..) => 0,
         };
         known.min(width)
+    }
+
+    /// The bits of another word that a node is, whose operands are there.
+    fn run(&self, node: &Node, width: u8) -> Option<Run> {
+        let of = |id: &Id| self.runs[id.0 as usize];
+        let below = |r: Run, end: u8| {
+            let len = end.checked_sub(r.at)?.min(r.len);
+            (len > 0).then_some(Run { len, ..r })
+        };
+        let from = |r: Run, start: u8| match start.saturating_sub(r.at) {
+            0 => Some(r),
+            cut if cut < r.len => Some(Run {
+                low: r.low + cut,
+                len: r.len - cut,
+                at: start,
+                ..r
+            }),
+            _ => None,
+        };
+        match node {
+            Node::Wide(a) => Some(of(a)),
+            Node::Low(a) => below(of(a), width),
+            Node::Word(BitsOp::LShr, a, by) => {
+                let by = u8::try_from(self.value(*by)?).ok().filter(|n| *n < width)?;
+                let r = from(of(a), by)?;
+                Some(Run { at: r.at - by, ..r })
+            }
+            Node::Word(BitsOp::Mul, a, k) => {
+                let k = self.value(*k).filter(|k| k.is_power_of_two())?;
+                let (r, by) = (of(a), k.trailing_zeros() as u8);
+                let at = r.at.checked_add(by)?;
+                below(Run { at, ..r }, width)
+            }
+            Node::Word(BitsOp::And, a, c) => {
+                let (r, c) = (of(a), self.value(*c)?);
+                let above = c.trailing_zeros().min(64) as u8;
+                let run = c.checked_shr(u32::from(above))?;
+                let ones = run.trailing_ones() as u8;
+                match run.checked_shr(u32::from(ones)).unwrap_or(0) {
+                    0 => below(from(r, above)?, above + ones),
+                    _ => None,
+                }
+            }
+            Node::Word(BitsOp::Or | BitsOp::Add | BitsOp::Xor, a, b) => {
+                let (x, y) = (of(a), of(b));
+                let (x, y) = if x.at <= y.at { (x, y) } else { (y, x) };
+                let goes_on = x.of == y.of && x.at + x.len == y.at && x.low + x.len == y.low;
+                goes_on.then_some(Run {
+                    len: x.len + y.len,
+                    ..x
+                })
+            }
+            Node::Const(_)
+            | Node::Symbol(_)
+            | Node::Base(_)
+            | Node::Word(..)
+            | Node::Compare(..)
+            | Node::Choose(..)
+            | Node::Signed(_)
+            | Node::Function(..) => None,
+        }
     }
 
     pub(super) fn node(&self, id: Id) -> &Node {
@@ -200,9 +294,55 @@ impl Exprs {
         any
     }
 
+    fn is_based(&self, node: &Node) -> bool {
+        let mut any = matches!(node, Node::Base(_));
+        // Whichever way a test comes out, what follows is asked for.
+        if !matches!(node, Node::Compare(..)) {
+            operands(node, |id| any |= self.based[id.0 as usize]);
+        }
+        any
+    }
+
+    /// Whether where objects lie is among what the word is made of, other than by a test.
+    pub(super) fn has_base(&self, id: Id) -> bool {
+        self.based[id.0 as usize]
+    }
+
     /// Whether data of arrays that the launch does not write are among what the word is made of.
     pub(super) fn is_data(&self, id: Id) -> bool {
         self.data[id.0 as usize]
+    }
+
+    /// The objects whose contents are among what a word is made of; `None` for data that come by another way.
+    pub(super) fn data_of(&self, word: Id) -> FxHashSet<Option<u32>> {
+        let (mut out, mut seen) = (FxHashSet::default(), FxHashSet::default());
+        let mut stack = vec![word];
+        while let Some(id) = stack.pop() {
+            if !self.is_data(id) || !seen.insert(id) {
+                continue;
+            }
+            match self.node(id) {
+                Node::Function(tag, _) if tag & CONTENTS != 0 => {
+                    out.insert(Some((tag & !CONTENTS) as u32 >> 8));
+                }
+                Node::Symbol(_) => {
+                    out.insert(None);
+                }
+                _ => {}
+            }
+            operands(self.node(id), |o| stack.push(o));
+        }
+        out
+    }
+
+    /// Whether one of some symbols is among what a word is made of.
+    pub(super) fn is_among(&self, word: Id, symbols: &[Id]) -> bool {
+        let below = self.symbols_of(&[word]);
+        let named = symbols.iter().filter_map(|s| match self.node(*s) {
+            Node::Symbol(s) => Some(*s),
+            _ => None,
+        });
+        named.into_iter().any(|s| below.contains(&s))
     }
 
     /// Low bits that are zero whatever the symbols are.
@@ -420,9 +560,8 @@ impl Exprs {
             {
                 self.resize(x, width, false)
             }
-            (std::cmp::Ordering::Less, Node::Base(object)) => self.base(object, width),
+            (std::cmp::Ordering::Less, Node::Low(x)) => self.resize(x, width, false),
             (std::cmp::Ordering::Less, _) => self.make(Node::Low(a), width),
-            (std::cmp::Ordering::Greater, Node::Base(object)) => self.base(object, width),
             (std::cmp::Ordering::Greater, Node::Wide(x)) => self.make(Node::Wide(x), width),
             (std::cmp::Ordering::Greater, _) if sign => self.make(Node::Signed(a), width),
             (std::cmp::Ordering::Greater, _) => self.make(Node::Wide(a), width),
@@ -494,7 +633,7 @@ impl Exprs {
 
     /// Whether a product or quotient of two words that are no constants is in it, which gates only spell out at length.
     pub(super) fn has_product(&self, id: Id) -> bool {
-        let (mut stack, mut seen) = (vec![id], rustc_hash::FxHashSet::default());
+        let (mut stack, mut seen) = (vec![id], FxHashSet::default());
         while let Some(id) = stack.pop() {
             if !seen.insert(id) {
                 continue;

@@ -4,6 +4,23 @@
 pub(super) const FIRST_LOOKS: usize = 6;
 pub(super) const LAUNCHES: usize = 400;
 
+/// Words that one address is taken apart into.
+pub(super) const MAX_PARTS: usize = 2048;
+
+/// Numbers above that of a model that are tried in its place.
+pub(super) const NEAR: i64 = 64;
+
+/// Blocks and grids for which models of the facts are asked, beside those with either left free.
+pub(super) const MODEL_BLOCKS: [[u32; 3]; 6] = [
+    [4, 1, 1],
+    [33, 1, 1],
+    [64, 1, 1],
+    [1, 1, 1],
+    [16, 16, 1],
+    [256, 1, 1],
+];
+pub(super) const MODEL_GRIDS: [[u32; 3]; 3] = [[1, 1, 1], [2, 1, 1], [2, 2, 1]];
+
 /// Units of work (`crate::work`) for one launch, and for all that are run after a failed proof.
 pub(super) const ONE_LAUNCH: u64 = 4_000_000;
 pub(super) const ALL_LAUNCHES: u64 = 12_000_000;

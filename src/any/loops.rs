@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use super::addresses::Start;
 use super::expr::{Id, Level, Symbol};
 use super::limits::MAX_ZEROS;
 use super::state::{Counter, Known, Open, Registers, Summary, Walk};
@@ -47,11 +48,11 @@ impl Walk<'_> {
         for r in written {
             let init = before.1[r.0 as usize];
             let scattered = self.scattered.get(&l).is_some_and(|s| s.contains(&r));
-            let object = match scattered {
+            let place = match scattered {
                 true => None,
-                false => self.resolve(init),
+                false => self.whole(init),
             };
-            let from = object.map_or(init, |(_, offset)| offset);
+            let from = place.map_or(init, |(_, offset)| offset);
             let raised = self.raised.get(&l).is_some_and(|s| s.contains(&r));
             let level = match raised {
                 true => Level::Thread,
@@ -70,12 +71,12 @@ impl Walk<'_> {
                 zeros: zeros.min(width - 1).min(MAX_ZEROS),
                 data: chosen || self.e.is_data(from),
             });
-            open.symbols.push((r, h, object.map(|(o, _)| o)));
+            open.symbols.push((r, h, place.map(|(o, _)| o)));
         }
         self.open.push(open);
     }
 
-    pub(super) fn marks(&self) -> [usize; 7] {
+    pub(super) fn marks(&self) -> [usize; 8] {
         let o = &self.out;
         [
             o.accesses.len(),
@@ -85,6 +86,7 @@ impl Walk<'_> {
             o.known.len(),
             o.counters.len(),
             o.waits.len(),
+            o.own.len(),
         ]
     }
 
@@ -94,14 +96,19 @@ impl Walk<'_> {
         let Some(top) = self.open.last() else {
             return before;
         };
+        let l = top.index;
         for (r, h, object) in top.symbols.clone() {
             regs[r.0 as usize] = match object {
                 Some(o) => {
-                    let base = self.e.base(o, self.e.width(h));
+                    let base = self.start(o, self.e.width(h));
                     self.e.add(base, h)
                 }
                 None => h,
             };
+        }
+        let no = self.e.truth(false);
+        for r in self.lost.get(&l).into_iter().flatten() {
+            regs[self.kernel.reg_width.len() + r.0 as usize] = no;
         }
         (before.0, Rc::new(regs))
     }
@@ -121,7 +128,7 @@ impl Walk<'_> {
         let mut nexts: Vec<(RegId, Id, Id)> = Vec::new();
         for (r, h, object) in symbols {
             let value = regs[r.0 as usize];
-            let b = match (object, self.resolve(value)) {
+            let b = match (object, self.whole(value)) {
                 (None, _) => Some(value),
                 (Some(o), Some((q, offset))) if o == q => Some(offset),
                 (Some(_), _) => None,
@@ -142,6 +149,10 @@ impl Walk<'_> {
                 None => again |= self.scattered.entry(l).or_default().insert(r),
             }
         }
+        if let Some(top) = self.open.pop() {
+            again |= self.taken_back(&top, when, &regs);
+            self.open.push(top);
+        }
         if again {
             self.read_again();
             return false;
@@ -156,7 +167,7 @@ impl Walk<'_> {
         self.begin(l, before);
     }
 
-    pub(super) fn truncate(&mut self, marks: [usize; 7]) {
+    pub(super) fn truncate(&mut self, marks: [usize; 8]) {
         let o = &mut self.out;
         o.accesses.truncate(marks[0]);
         o.barriers.truncate(marks[1]);
@@ -165,6 +176,9 @@ impl Walk<'_> {
         o.known.truncate(marks[4]);
         o.counters.truncate(marks[5]);
         o.waits.truncate(marks[6]);
+        o.own.truncate(marks[7]);
+        // What was asked in the body is asked anew.
+        self.needed.clear();
     }
 
     /// What the iterations have in common, once the levels of the registers are stable.
@@ -173,7 +187,7 @@ impl Walk<'_> {
             return true;
         };
         let (count, before, first_symbol) = (top.count, top.before.clone(), top.first_symbol);
-        let objects: FxHashMap<RegId, Option<u32>> =
+        let objects: FxHashMap<RegId, Option<Start>> =
             top.symbols.iter().map(|s| (s.0, s.2)).collect();
         let given = self.e.literals(before.0);
         let goes_on = self
@@ -204,7 +218,7 @@ impl Walk<'_> {
         for &(r, h, b) in &nexts {
             let init = before.1[r.0 as usize];
             let init = match objects.get(&r) {
-                Some(Some(_)) => self.resolve(init).map_or(init, |x| x.1),
+                Some(Some(_)) => self.whole(init).map_or(init, |x| x.1),
                 _ => init,
             };
             if b == h {

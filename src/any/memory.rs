@@ -1,15 +1,14 @@
 //! Addresses as an object and an offset, and the accesses to them.
 
-use rustc_hash::FxHashSet;
-
-use super::expr::{CONTENTS, Exprs, Id, Level, Node};
+use super::expr::{CONTENTS, Exprs, Id, Level, Order, PARAMETER, signed};
 use super::limits::MAX_LISTED;
-use super::state::{Accessed, By, Does, Object, Walk};
+use super::state::{Accessed, By, Does, Known, Object, Walk};
 use super::words::Places;
-use crate::answer::UnknownKind;
+use crate::answer::{AssumptionKind, UnknownKind};
 use crate::kernel::{Access as Modifiers, Addr, Kernel, Pc, RegId, Space, Src, SymbolRef};
-use crate::spec::{Field, Resolved, Value};
+use crate::spec::{ElemTy, Field, Resolved, Value};
 use crate::term::BitsOp;
+use crate::term::facts::Elements;
 
 /// The objects of addresses.
 pub(super) struct Named<'a> {
@@ -19,7 +18,7 @@ pub(super) struct Named<'a> {
 }
 
 impl Named<'_> {
-    fn number(&mut self, object: Object) -> u32 {
+    pub(super) fn number(&mut self, object: Object) -> u32 {
         match self.objects.iter().position(|o| *o == object) {
             Some(i) => i as u32,
             None => {
@@ -46,16 +45,24 @@ impl Places for Named<'_> {
                     None => (Object::Dynamic, plus),
                 }
             }
-            Src::Var(_, at, plus) => {
-                let mut vars = self.kernel.locals.iter().enumerate();
-                match vars.find(|(_, v)| v.offset <= at && at < v.offset + v.bytes) {
-                    Some((i, v)) => (
-                        Object::Local(i as u32),
-                        plus.wrapping_add(i64::from(at - v.offset)),
-                    ),
-                    // Nothing is known to lie there.
-                    None => (Object::Local(u32::MAX), plus),
-                }
+            Src::Var(space, at, plus) => {
+                let inside = |(offset, bytes): (u32, u32)| offset <= at && at - offset < bytes;
+                let (locals, params) = (&self.kernel.locals, &self.kernel.params);
+                let (object, from) = match space {
+                    Space::Param => {
+                        let i = params.iter().position(|p| inside((p.offset, p.bytes)));
+                        let from = i.map(|i| params[i].offset);
+                        (Object::Param(i.map_or(u32::MAX, |i| i as u32)), from)
+                    }
+                    _ => {
+                        let i = locals.iter().position(|v| inside((v.offset, v.bytes)));
+                        let from = i.map(|i| locals[i].offset);
+                        (Object::Local(i.map_or(u32::MAX, |i| i as u32)), from)
+                    }
+                };
+                // Where no variable is, nothing is known to lie.
+                let from = i64::from(at) - i64::from(from.unwrap_or(at));
+                (object, plus.wrapping_add(from))
             }
             Src::Reg(_) | Src::Imm(_) => return e.constant(0, width),
         };
@@ -80,37 +87,10 @@ impl Walk<'_> {
         let mut out = Vec::new();
         for (i, dst) in dsts.iter().enumerate() {
             let plus = i as i64 * i64::from(bytes);
-            let value = match access.space {
-                Space::Param => {
-                    let known = match addr.base {
-                        Src::Imm(at) => Some(at as i64),
-                        Src::Var(Space::Param, at, more) => Some(i64::from(at) + more),
-                        _ => None,
-                    };
-                    known.map(|at| self.parameter((at + addr.offset + plus) as u32, bytes))
-                }
-                space => {
-                    self.weak(pc, access);
-                    let object = self.access(
-                        pc,
-                        space,
-                        (addr, plus),
-                        bytes,
-                        (Does::Reads, None),
-                        when,
-                        regs,
-                    );
-                    object
-                        .filter(|(o, _)| self.is_constant(*o))
-                        .map(|(o, offset)| {
-                            if let Some(known) = self.initial(o, offset, bytes) {
-                                return known;
-                            }
-                            let tag = CONTENTS | u64::from(o) << 8 | u64::from(bytes);
-                            self.e.function(tag, vec![offset], bits.min(64) as u8)
-                        })
-                }
-            };
+            self.weak(pc, access);
+            let does = (Does::Reads, None);
+            let object = self.access(pc, access.space, (addr, plus), bytes, does, when, regs);
+            let value = object.and_then(|(o, offset)| self.holds(o, offset, bytes));
             let Some(dst) = dst else { continue };
             let width = self.kernel.reg_width[dst.0 as usize];
             let of = self.open.last().map(|o| o.index);
@@ -120,10 +100,96 @@ impl Walk<'_> {
             };
             out.push((*dst, value));
         }
-        if access.space != Space::Param {
-            self.aligned(pc, addr, bytes * dsts.len() as u32, when, regs);
-        }
+        let whole = bytes * dsts.len() as u32;
+        self.aligned(pc, access.space, (addr, whole), when, regs);
         out
+    }
+
+    /// What an object that nothing writes holds at an offset.
+    fn holds(&mut self, o: u32, offset: Id, bytes: u32) -> Option<Id> {
+        let tag = match self.out.objects[o as usize] {
+            Object::Array(_) if self.is_constant(o) => {
+                if let Some(known) = self.initial(o, offset, bytes) {
+                    return Some(known);
+                }
+                CONTENTS
+            }
+            Object::Param(i) => {
+                let from = self.kernel.params.get(i as usize)?.offset;
+                if let Some(at) = self.e.value(offset) {
+                    return Some(self.parameter(from.wrapping_add(at as u32), bytes));
+                }
+                PARAMETER
+            }
+            Object::Array(_) | Object::Shared(_) | Object::Dynamic | Object::Local(_) => {
+                return None;
+            }
+        };
+        let is_content = tag == CONTENTS;
+        let tag = tag | u64::from(o) << 8 | u64::from(bytes);
+        let width = (bytes * 8).min(64) as u8;
+        let value = self.e.function(tag, vec![offset], width);
+        if is_content && let Some(ends) = self.range(o, Some(bytes)) {
+            self.lies_between(value, ends, (offset, bytes));
+        }
+        Some(value)
+    }
+
+    /// The least and the largest element of an array, as the facts and its contents say.
+    pub(super) fn range(&self, o: u32, bytes: Option<u32>) -> Option<(i128, i128)> {
+        let Some(Object::Array(n)) = self.out.objects.get(o as usize) else {
+            return None;
+        };
+        let own = |e: &&Elements| {
+            let whole = Elements::new(e.array, e.width, e.count);
+            e.array.0 == *n
+                && bytes.is_none_or(|b| b * 8 == u32::from(e.width))
+                && (e.lo, e.hi) != (whole.lo, whole.hi)
+        };
+        if let Some(e) = self.resolved.bindings.facts.all().iter().find(own) {
+            return Some((e.lo, e.hi));
+        }
+        let array = self.resolved.arrays.0.get(*n as usize)?;
+        let (content, extent) = (array.initial.as_ref()?, array.extent?);
+        let size = match array.elem {
+            Some(ElemTy::Int { width, .. }) => usize::from(width / 8).max(1),
+            Some(ElemTy::Float(_)) | None => return None,
+        };
+        if bytes.is_some_and(|b| b as usize != size) {
+            return None;
+        }
+        let element = |e: &[u8]| {
+            let bits = e.iter().rev().fold(0u64, |v, &b| v << 8 | u64::from(b));
+            i128::from(signed(bits, size as u8 * 8))
+        };
+        let rest = (content.len() as u64) < extent;
+        let all = content.chunks(size).map(element);
+        let all: Vec<i128> = all.chain(rest.then_some(0)).collect();
+        Some((*all.iter().min()?, *all.iter().max()?))
+    }
+
+    /// An element at a multiple of its size lies in a range.
+    fn lies_between(&mut self, value: Id, (lo, hi): (i128, i128), (offset, bytes): (Id, u32)) {
+        let width = self.e.width(value);
+        let half = 1i128 << (width - 1);
+        if lo < -half || hi >= half {
+            return;
+        }
+        let least = self.e.constant(lo as i64 as u64, width);
+        let most = self.e.constant(hi as i64 as u64, width);
+        let below = self.e.compare(Order::Less, value, least);
+        let above = self.e.compare(Order::Less, most, value);
+        let (below, above) = (self.e.not(below), self.e.not(above));
+        let holds = self.e.and(below, above);
+        let size = self.e.width(offset);
+        let low = self.e.constant(u64::from(bytes) - 1, size);
+        let zero = self.e.constant(0, size);
+        let rest = self.e.and(offset, low);
+        let premise = self.e.compare(Order::Equal, rest, zero);
+        let known = |k: &Known| (k.premise, k.holds) == (premise, holds);
+        if !self.out.known.iter().any(known) {
+            self.out.known.push(Known { premise, holds });
+        }
     }
 
     /// What a variable that nothing writes holds at an offset inside of it that is a multiple of the size: one of few
@@ -167,7 +233,7 @@ impl Walk<'_> {
             };
             let width = self.e.width(offset);
             let here = self.e.constant(from, width);
-            let is = self.e.compare(super::expr::Order::Equal, offset, here);
+            let is = self.e.compare(Order::Equal, offset, here);
             found = Some(match found {
                 Some(other) => self.e.choose(is, value, other),
                 None => value,
@@ -196,15 +262,19 @@ impl Walk<'_> {
             Some(Field {
                 value: Value::Pointer(a, 0),
                 offset,
+                bytes: 8,
                 ..
-            }) if offset == at && bytes == 8 => {
+            }) => {
                 let mut named = Named {
                     kernel: self.kernel,
                     resolved: self.resolved,
                     objects: &mut self.out.objects,
                 };
                 let number = named.number(Object::Array(a.0));
-                self.e.base(number, 64)
+                let base = self.e.base(number, 64);
+                let by = self.e.constant(u64::from(8 * (at - offset)), 64);
+                let moved = self.e.word(BitsOp::LShr, base, by);
+                self.e.resize(moved, width, false)
             }
             Some(Field {
                 value: Value::Bits(v),
@@ -241,83 +311,6 @@ impl Walk<'_> {
         self.parameter(at, bytes)
     }
 
-    /// The address of an access as an object and an offset.
-    pub(super) fn address(
-        &mut self,
-        addr: &Addr,
-        plus: i64,
-        space: Space,
-        regs: &[Id],
-    ) -> Option<(u32, Id)> {
-        let width = match (addr.base, space) {
-            (Src::Reg(r), _) => self.kernel.reg_width[r.0 as usize],
-            (_, Space::Global | Space::Generic) => 64,
-            _ => 32,
-        };
-        let base = self.reader(regs, |r| r.src(addr.base, width));
-        let more = self
-            .e
-            .constant(addr.offset.wrapping_add(plus) as u64, width);
-        let whole = self.e.add(base, more);
-        self.resolve(whole)
-    }
-
-    /// An address as exactly one base and the rest.
-    pub(super) fn resolve(&mut self, address: Id) -> Option<(u32, Id)> {
-        let width = self.e.width(address);
-        let mut rest = self.e.constant(0, width);
-        let mut found = None;
-        let mut stack = vec![address];
-        while let Some(id) = stack.pop() {
-            match *self.e.node(id) {
-                Node::Word(BitsOp::Add, a, b) => stack.extend([a, b]),
-                Node::Base(object) if found.is_none() => found = Some(object),
-                Node::Base(_) => return None,
-                Node::Choose(p, a, b) => {
-                    let (x, y) = (self.resolve(a), self.resolve(b));
-                    match (x, y) {
-                        (Some((o, x)), Some((q, y))) if o == q && found.is_none() => {
-                            found = Some(o);
-                            let offset = self.e.choose(p, x, y);
-                            rest = self.e.add(rest, offset);
-                        }
-                        (None, None) => rest = self.e.add(rest, id),
-                        _ => return None,
-                    }
-                }
-                Node::Wide(a) | Node::Signed(a) if self.has_base(a) => {
-                    // A shared address at another width; its bounds are shown.
-                    let (object, offset) = self.resolve(a)?;
-                    if found.replace(object).is_some() {
-                        return None;
-                    }
-                    let wide = self.e.resize(offset, width, false);
-                    rest = self.e.add(rest, wide);
-                }
-                _ if self.has_base(id) => return None,
-                _ => rest = self.e.add(rest, id),
-            }
-        }
-        found.map(|o| (o, rest))
-    }
-
-    pub(super) fn has_base(&self, id: Id) -> bool {
-        let mut stack = vec![id];
-        let mut seen = FxHashSet::default();
-        while let Some(id) = stack.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            match self.e.node(id) {
-                Node::Base(_) => return true,
-                // A function of an address is no address.
-                Node::Function(..) | Node::Compare(..) => {}
-                node => super::expr::operands(node, |o| stack.push(o)),
-            }
-        }
-        false
-    }
-
     /// Records an access; its object and offset where they are known.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn access(
@@ -330,9 +323,6 @@ impl Walk<'_> {
         guard: Id,
         regs: &[Id],
     ) -> Option<(u32, Id)> {
-        if space == Space::Param {
-            return None;
-        }
         if space == Space::SharedCluster {
             self.gap(
                 UnknownKind::UnsupportedInstruction,
@@ -341,7 +331,7 @@ impl Walk<'_> {
             );
             return None;
         }
-        let Some((object, offset)) = self.address(addr, plus, space, regs) else {
+        let Some(place) = self.address(addr, plus, space, regs) else {
             self.gap(
                 UnknownKind::DataDependentAddress,
                 pc,
@@ -349,12 +339,14 @@ impl Walk<'_> {
             );
             return None;
         };
+        let (object, offset) = (place.start.object, place.offset);
         let kind = self.out.objects[object as usize];
         let fits = match space {
-            Space::Shared => kind.is_shared(),
-            Space::Global | Space::Const => matches!(kind, Object::Array(_)),
-            Space::Local => matches!(kind, Object::Local(_)),
-            Space::Generic | Space::SharedCluster | Space::Param => true,
+            Space::Generic => place.start.generic || kind.window().is_none(),
+            Space::Global | Space::Const => kind.window().is_none(),
+            Space::Shared | Space::Local | Space::Param | Space::SharedCluster => {
+                !place.start.generic && kind.window() == Some(space)
+            }
         };
         if !fits {
             self.gap(
@@ -364,19 +356,37 @@ impl Walk<'_> {
             );
             return None;
         }
-        // A thread's own memory has no conflicts; only where an access lies is asked.
-        if let Object::Local(i) = kind {
-            let room = self.kernel.locals.get(i as usize).map_or(0, |v| v.bytes);
+        let room = self.extent(object);
+        for narrow in place.within {
+            let width = self.e.width(narrow);
+            let most = room
+                .unwrap_or(u64::MAX >> 1)
+                .min(u64::MAX >> (65 - u32::from(width)));
+            let most = self.e.constant(most, width);
+            let above = self.e.compare(Order::Below, most, narrow);
+            let holds = self.e.not(above);
+            self.duty(
+                pc,
+                guard,
+                holds,
+                "an address may wrap around before it is widened",
+            );
+        }
+        // A thread's own memory has no conflicts; only where an access lies is asked, and what it finds there.
+        let mut own = false;
+        if kind.is_private() {
             let inside = |v: u64| {
-                v.checked_add(u64::from(bytes))
-                    .is_some_and(|end| end <= u64::from(room))
+                let end = v.checked_add(u64::from(bytes));
+                end.is_some_and(|end| Some(end) <= room)
             };
-            if self.e.value(offset).is_some_and(inside) {
-                return None;
-            }
+            own = self.e.value(offset).is_some_and(inside);
         }
         let (at, loops) = (self.tick(), self.around());
-        self.out.accesses.push(Accessed {
+        let list = match own {
+            true => &mut self.out.own,
+            false => &mut self.out.accesses,
+        };
+        list.push(Accessed {
             at,
             pc,
             does,
@@ -405,26 +415,48 @@ impl Walk<'_> {
     }
 
     /// The address must be a multiple of the size of the whole access.
-    pub(super) fn aligned(&mut self, pc: Pc, addr: &Addr, bytes: u32, guard: Id, regs: &[Id]) {
+    pub(super) fn aligned(
+        &mut self,
+        pc: Pc,
+        space: Space,
+        (addr, bytes): (&Addr, u32),
+        guard: Id,
+        regs: &[Id],
+    ) {
         if bytes <= 1 || !bytes.is_power_of_two() {
             return;
         }
-        let Some((object, offset)) = self.address(addr, 0, Space::Generic, regs) else {
+        let Some(place) = self.address(addr, 0, space, regs) else {
             return;
         };
-        let align = match self.out.objects.get(object as usize) {
-            Some(Object::Array(n)) => self.array_alignment(*n),
-            Some(Object::Shared(i)) => self.kernel.shared[*i as usize].align,
-            Some(Object::Dynamic) => self.kernel.dynamic_align,
-            Some(Object::Local(i)) => self.kernel.locals.get(*i as usize).map_or(1, |v| v.align),
-            None => return,
+        let offset = place.offset;
+        let align = match self.out.objects[place.start.object as usize] {
+            Object::Array(n) => self.array_alignment(n),
+            Object::Shared(i) => self.kernel.shared[i as usize].align,
+            Object::Dynamic => self.kernel.dynamic_align,
+            Object::Local(i) => self.kernel.locals.get(i as usize).map_or(1, |v| v.align),
+            Object::Param(i) => {
+                let param = self.kernel.params.get(i as usize);
+                let align = param.map_or(1, |p| p.align.max(1));
+                if let Some(param) = param.filter(|_| align < bytes) {
+                    // Fixed launches take the same for granted.
+                    let said = AssumptionKind::Alignment.says(format!(
+                        "{} lies at a multiple of {bytes} bytes, which no declaration promises",
+                        param.name
+                    ));
+                    if !self.out.assumed.contains(&said) {
+                        self.out.assumed.push(said);
+                    }
+                }
+                align.max(bytes)
+            }
         };
         let width = self.e.width(offset);
         let zero = self.e.constant(0, width);
         let low = self.e.constant(u64::from(bytes) - 1, width);
         let rest = self.e.and(offset, low);
         let is = match align >= bytes {
-            true => self.e.compare(super::expr::Order::Equal, rest, zero),
+            true => self.e.compare(Order::Equal, rest, zero),
             false => self.e.truth(false),
         };
         self.duty(pc, guard, is, "an access may be misaligned");

@@ -13,30 +13,36 @@
 use std::time::Instant;
 
 use crate::answer::{
-    AssumptionKind, Command, DefectKind, Each, Finding, Launches, Part, Scope, Subject, UnknownKind,
+    AssumptionKind, Command, DefectKind, Each, Finding, Launches, Part, Scope, Subject,
+    UnknownKind, WarningKind, coverage,
 };
 use crate::check::{limits, times};
 use crate::input::{self, Files, Lowered};
+use crate::kernel::Op;
 use crate::report::{Failure, Report, Verdict};
 use crate::spec::launch::MAX_THREADS;
 use crate::spec::{self, KernelSpec, Layers, Limits, Settings, Which};
 use crate::work;
 
+mod addresses;
 mod assumed;
 mod barriers;
 mod conditions;
 mod conflicts;
 mod copies;
+pub mod decides;
 mod differ;
 mod execute;
 mod expr;
 mod facts;
 mod flow;
 mod gates;
+mod given;
 mod hints;
 mod integers;
 mod intervals;
 mod invariants;
+mod joined;
 mod launches;
 mod limits;
 mod linear;
@@ -82,19 +88,39 @@ struct Tried {
     broken: Option<(Concrete, Report)>,
     /// What arrays hold in the launches that are run, by the key that binds each.
     filled: Vec<(String, String)>,
-    /// A report to begin others from, the one with the most warnings.
+    /// What the launches that did not break found together.
     base: Option<Report>,
     /// Why the first launch that could not be run was refused.
     refused: Option<Failure>,
     count: usize,
 }
 
+impl Tried {
+    /// Adds warnings of a launch whose other findings are not told.
+    fn found(&mut self, mut warnings: Vec<Finding<WarningKind>>) {
+        warnings.retain(|w| w.kind != WarningKind::ThinCoverage);
+        if let Some(all) = &mut self.base {
+            joined::findings(&mut all.warnings, warnings);
+        }
+    }
+}
+
 /// Looks at one kernel in every launch.
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let question = Question::new(layers, files)?;
-    let all = question.freedom.launches();
-    let (first, rest) = all.split_at(all.len().min(FIRST_LOOKS));
+    let mut all = question.freedom.launches();
     let mut tried = Tried::default();
+    let mut is_empty = false;
+    if all.is_empty() {
+        let modelled = question.modelled()?;
+        is_empty = modelled.is_empty();
+        all = modelled;
+        all.retain(|launch| question.is_small(launch));
+        if all.is_empty() {
+            tried.base = Some(question.begun()?);
+        }
+    }
+    let (first, rest) = all.split_at(all.len().min(FIRST_LOOKS));
     question.run(first, ALL_LAUNCHES, &mut tried);
     let mut proof = Proof::default();
     if tried.broken.is_none() && tried.base.is_some() {
@@ -113,21 +139,38 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
             question.run_filled(&few, &proof, &mut tried);
         }
         // A place that nothing wrote is looked for in launches where no proof speaks of it.
-        let most = match (proof.holds, proof.written) {
+        let most = match (proof.holds, &proof.unwritten[..]) {
             (false, _) => Some(ALL_LAUNCHES),
-            (true, false) => Some(WRITTEN_LAUNCHES),
-            (true, true) => None,
+            (true, []) => None,
+            (true, _) => Some(WRITTEN_LAUNCHES),
         };
         if let (Some(most), None) = (most, &tried.broken) {
             question.run(rest, most, &mut tried);
         }
     }
+    if let Some(all) = &mut tried.base {
+        coverage::unite(&mut [all]);
+    }
     let report = match (tried.broken, tried.base, tried.refused) {
-        (Some((launch, report)), _, _) => question.defective(&launch, &tried.filled, report),
-        (None, Some(base), _) if proof.holds => question.clean(base, proof),
-        (None, Some(base), _) => question.undecided(base, proof.open, tried.count),
+        (Some((launch, mut report)), others, _) => {
+            let others = others.map_or_else(Vec::new, |all| all.warnings);
+            let others = others
+                .into_iter()
+                .filter(|w| w.kind != WarningKind::ThinCoverage);
+            joined::findings(&mut report.warnings, others.collect());
+            question.defective(&launch, &tried.filled, report)
+        }
+        (None, Some(base), _) if proof.holds && !is_empty => question.clean(base, proof),
+        (None, Some(base), _) => {
+            let mut open = proof.open;
+            if is_empty {
+                let message = "no launch was found that satisfies what --assume says";
+                open.push(Finding::new(Part::Kernel, UnknownKind::Undecided, message));
+            }
+            question.undecided(base, open, tried.count)
+        }
         (None, None, Some(failure)) => return Err(failure),
-        (None, None, None) => return Err(question.empty()),
+        (None, None, None) => return Err(question.contradiction()),
     };
     Ok(report)
 }
@@ -196,12 +239,15 @@ impl<'a> Question<'a> {
                     tried.broken = Some((launch.clone(), report));
                     return;
                 }
-                Ok(_) if !tried.filled.is_empty() => {}
-                Ok(report) => {
-                    tried.count += 1;
-                    let more = |old: &Report| report.warnings.len() > old.warnings.len();
-                    if tried.base.as_ref().is_none_or(more) {
-                        tried.base = Some(report);
+                // What such a launch does out of the bounds that were made up is not told, nor what follows from that.
+                Ok(report) if !tried.filled.is_empty() && report.verdict != Verdict::Clean => {}
+                Ok(mut report) => {
+                    tried.count += usize::from(tried.filled.is_empty());
+                    self.name_launch(launch, &tried.filled, &mut report);
+                    match &mut tried.base {
+                        Some(_) if !tried.filled.is_empty() => tried.found(report.warnings),
+                        Some(all) => joined::join(all, report),
+                        None => tried.base = Some(report),
                     }
                 }
                 Err(failure) => {
@@ -272,6 +318,11 @@ impl<'a> Question<'a> {
 
     /// What is shown of all launches.
     fn prove(&self) -> Result<Proof, Failure> {
+        self.subject(|subject| work::within(work::part(PROOF), || proof::prove(subject)).0)
+    }
+
+    /// Asks about what a proof is about.
+    fn subject<T>(&self, ask: impl FnOnce(&prover::Subject) -> T) -> Result<T, Failure> {
         let mut probe = self.spec.clone();
         probe.launch.block = Some(self.freedom.block.map(|v| v.unwrap_or(1)));
         let setup = spec::resolve(&[(&self.lowered.kernel, &probe)], &[])?;
@@ -285,7 +336,7 @@ impl<'a> Question<'a> {
             strict,
             limits: &self.limits,
         };
-        Ok(work::within(work::part(PROOF), || proof::prove(&subject)).0)
+        Ok(ask(&subject))
     }
 
     /// Whether a launch can be run in a moment.
@@ -298,8 +349,10 @@ impl<'a> Question<'a> {
     fn clean(&self, base: Report, proof: Proof) -> Report {
         let mut report = self.open(base);
         report.verdict = Verdict::Clean;
-        if !proof.written {
-            let message = "shared memory that a thread reads was written before; that was looked at in small launches alone";
+        for memory in &proof.unwritten {
+            let message = format!(
+                "{memory} that a thread reads was written before; that was looked at in small launches alone"
+            );
             report
                 .assumptions
                 .push(AssumptionKind::Written.says(message));
@@ -309,16 +362,16 @@ impl<'a> Question<'a> {
                 report.assumptions.push(said);
             }
         }
-        for w in proof.warnings {
-            let known = report.warnings.iter().any(|old| {
-                old.kind == w.kind
-                    && old.sites.first().map(|s| s.line) == w.sites.first().map(|s| s.line)
-            });
-            if !known {
-                report.warnings.push(w);
-            }
-        }
+        joined::findings(&mut report.warnings, proof.warnings);
         self.finish(report)
+    }
+
+    /// Says of each warning which launch shows it.
+    fn name_launch(&self, launch: &Concrete, filled: &[(String, String)], report: &mut Report) {
+        for w in report.warnings.iter_mut().filter(|w| w.hint.is_none()) {
+            let command = self.command(launch, filled);
+            w.hint = Some(format!("this launch shows it: {command}"));
+        }
     }
 
     /// The command that shows what one launch does.
@@ -491,9 +544,33 @@ impl<'a> Question<'a> {
         self.finish(report)
     }
 
+    /// Launches that models of the facts are, where none of those that are tried otherwise satisfies them; an error if no
+    /// launch does. None if none was found.
+    fn modelled(&self) -> Result<Vec<Concrete>, Failure> {
+        let found = self.subject(|subject| {
+            work::within(work::part(PROOF), || proof::launches_of_facts(subject)).0
+        })?;
+        found.ok_or_else(|| self.contradiction())
+    }
+
+    /// The report of a launch without what it found: what others begin from where no launch that satisfies the facts can be run.
+    fn begun(&self) -> Result<Report, Failure> {
+        let free = Freedom {
+            facts: Vec::new(),
+            ..self.freedom.clone()
+        };
+        let first = free.launches().into_iter().next();
+        let launch = first.ok_or_else(|| self.contradiction())?;
+        let (report, _) = work::within(work::part(ONE_LAUNCH), || self.run_one(&launch, &[]));
+        let mut report = report?;
+        report.warnings.clear();
+        report.looked.clear();
+        Ok(report)
+    }
+
     /// No launch satisfies the facts: nothing is proved of the empty set.
-    fn empty(&self) -> Failure {
-        let message = "no small launch satisfies what --assume, --block and --grid say together";
+    fn contradiction(&self) -> Failure {
+        let message = "no launch satisfies what --assume, --block and --grid say together";
         Failure::new(crate::answer::ErrorKind::Fact, message)
     }
 
@@ -542,6 +619,7 @@ fn freedom(lowered: &Lowered, spec: &KernelSpec, facts: Vec<SizeFact>) -> Result
     let mut probe = spec.clone();
     probe.launch.block = Some(block.map(|v| v.unwrap_or(1)));
     let setup = spec::resolve(&[(kernel, &probe)], &[])?;
+    let uses = crate::kernel::param_uses(kernel);
     let ints = setup.kernels[0].without_value.iter().filter_map(|u| {
         let key = u.flag.strip_prefix("--arg ")?;
         let (position, field) = match key.split_once('+') {
@@ -551,11 +629,20 @@ fn freedom(lowered: &Lowered, spec: &KernelSpec, facts: Vec<SizeFact>) -> Result
         let param = kernel.params.get(position)?;
         let float = matches!(param.kind, crate::kernel::ParamKind::Float(_));
         let decides = setup.kernels[0].unbound.iter().any(|d| d.flag == u.flag);
-        (decides && !float).then(|| FreeInt {
+        // What may be where an array begins is no number to choose.
+        let pointer = uses.iter().any(|found| {
+            let own = found.param == Some(position as u32) && found.offset == field;
+            own && found.pointer && found.bytes == 8
+        });
+        let bytes = match kernel.insts.get(u.pc.0 as usize).map(|i| &i.op) {
+            Some(Op::Ld { access, .. }) => access.ty.bits() / 8,
+            _ => param.bytes,
+        };
+        (decides && !float && !pointer).then(|| FreeInt {
             name: u.name.clone(),
             key: key.to_string(),
             offset: param.offset + field,
-            bytes: param.bytes,
+            bytes,
         })
     });
     Ok(Freedom {

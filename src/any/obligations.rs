@@ -1,14 +1,14 @@
 //! What one thread alone has to be shown to do: its loops end, its counters stay in their words, its accesses lie in their
 //! arrays, and what an instruction asks of its operands holds.
 
-use super::expr::Order;
+use super::expr::{Id, Order};
 use super::gates::Model;
 use super::hints;
 use super::linear::Poly;
 use super::prover::Prover;
-use super::state::{Accessed, Counter, Known, Object};
+use super::state::{Accessed, Counter, Does, Known, Object};
 use crate::answer::{Assumption, AssumptionKind, UnknownKind};
-use crate::kernel::Pc;
+use crate::kernel::{NumTy, Op, Pc};
 use crate::spec::Arrays;
 
 /// What is taken for granted of places that data choose.
@@ -160,7 +160,7 @@ impl Prover<'_, '_> {
     pub(super) fn duties(&mut self) {
         for d in std::mem::take(&mut self.w.out.duties) {
             let not = self.w.e.not(d.holds);
-            if let Err(model) = self.never(&[d.guard, not]) {
+            if let Err(model) = self.never_or_small(&[d.guard, not]) {
                 self.leave_open(d.kind, &d.what, &[d.pc], model.as_ref());
             }
         }
@@ -174,8 +174,11 @@ impl Prover<'_, '_> {
             }
             let a = self.w.out.accesses[i].clone();
             if let Err(model) = self.lies_inside(&a) {
+                let is_data = self.w.e.is_data(a.offset);
+                let is_bounded = is_data && self.is_bounded(a.offset);
                 if let Object::Array(n) = self.w.out.objects[a.object as usize]
-                    && self.w.e.is_data(a.offset)
+                    && is_data
+                    && !is_bounded
                 {
                     // Fixed launches take the same for granted.
                     let said = places_lie_in(self.subject.arrays, n);
@@ -184,8 +187,17 @@ impl Prover<'_, '_> {
                     }
                     continue;
                 }
-                let what = "an access may be out of the bounds of its array";
-                self.leave_open(UnknownKind::Undefined, what, &[a.pc], model.as_ref());
+                let (kind, what) = match is_bounded {
+                    true => (
+                        UnknownKind::DataDependentAddress,
+                        "data that the facts allow may choose a place out of the bounds of its array",
+                    ),
+                    false => (
+                        UnknownKind::Undefined,
+                        "an access may be out of the bounds of its array",
+                    ),
+                };
+                self.leave_open(kind, what, &[a.pc], model.as_ref());
                 let facts = hints::against_wrap(
                     &mut self.w,
                     &self.subject.freedom.ints,
@@ -197,21 +209,36 @@ impl Prover<'_, '_> {
         }
     }
 
+    /// Whether facts or contents bound all data that a word is made of, so that nothing is left to take for granted.
+    fn is_bounded(&self, word: Id) -> bool {
+        let mut from = self.w.e.data_of(word);
+        // What an iteration hands to the next one may come from anything that is read.
+        if from.remove(&None) {
+            let tickets = self.w.out.tickets.iter().map(|t| t.symbol);
+            if self.w.e.is_among(word, &tickets.collect::<Vec<Id>>()) {
+                return false;
+            }
+            let reads = self.w.out.accesses.iter();
+            let reads = reads.filter(|a| a.does == Does::Reads && self.w.is_constant(a.object));
+            let integers = reads.filter(|a| match &self.w.kernel.insts[a.pc.0 as usize].op {
+                Op::Ld { access, .. } => matches!(access.ty, NumTy::Int(_)),
+                _ => false,
+            });
+            from.extend(integers.map(|a| Some(a.object)));
+        }
+        let bounded = |o: &Option<u32>| o.is_some_and(|o| self.w.range(o, None).is_some());
+        !from.is_empty() && from.iter().all(bounded)
+    }
+
     /// Whether an access lies in its object: over the integers first, which products of sizes do not slow down, then by
     /// bits.
     fn lies_inside(&mut self, a: &Accessed) -> Result<(), Option<Model>> {
-        let kernel = self.subject.kernel;
         let width = self.w.e.width(a.offset);
         let array = matches!(self.w.out.objects[a.object as usize], Object::Array(_));
         if array && width < 64 {
             return Err(None);
         }
-        let extent = match self.w.out.objects[a.object as usize] {
-            Object::Shared(v) => Some(u64::from(kernel.shared[v as usize].bytes)),
-            Object::Local(v) => Some(kernel.locals.get(v as usize).map_or(0, |v| v.bytes.into())),
-            Object::Dynamic => self.subject.resolved.launch.dynamic_shared,
-            Object::Array(n) => self.subject.arrays.0.get(n as usize).and_then(|x| x.extent),
-        };
+        let extent = self.w.extent(a.object);
         // The half of all offsets that count as negative lies before the object.
         let positive = (1 << (width - 1)) - 1;
         let Some(last) = extent.unwrap_or(positive).checked_sub(u64::from(a.bytes)) else {
@@ -227,6 +254,6 @@ impl Prover<'_, '_> {
         }
         let last = self.w.e.constant(last, width);
         let outside = self.w.e.compare(Order::Below, last, a.offset);
-        self.never(&[a.guard, outside])
+        self.never_or_small(&[a.guard, outside])
     }
 }

@@ -8,8 +8,10 @@ use rustc_hash::FxHashSet;
 
 use super::assumed::launch_conditions;
 use super::flow::Flow;
-use super::limits::MAX_INSTRUCTIONS;
-use super::prover::{NumbersRead, Proof, Prover, Subject};
+use super::gates::{Holds, together};
+use super::launches::Concrete;
+use super::limits::{MAX_INSTRUCTIONS, MODEL_BLOCKS, MODEL_GRIDS, NEAR};
+use super::prover::{NumbersRead, Proof, Prover, Subject, launch_of};
 use super::state::{Object, Walk};
 use super::{barriers, conflicts, copies};
 use crate::answer::{Finding, Part, UnknownKind};
@@ -71,6 +73,49 @@ pub(super) fn prove(subject: &Subject) -> Proof {
     prover.out
 }
 
+/// A launch, and those with one integer a little larger: what divides a number is not always among the conditions.
+fn beside(launch: &Concrete) -> impl Iterator<Item = Concrete> {
+    let more = (0..launch.ints.len()).flat_map(|k| (1..=NEAR).map(move |d| (k, d)));
+    let near = more.map(move |(k, d)| {
+        let mut near = launch.clone();
+        near.ints[k] = near.ints[k].saturating_add(d);
+        near
+    });
+    std::iter::once(launch.clone()).chain(near)
+}
+
+/// Launches that models of the facts are, the small ones first; `None` if the facts contradict each other.
+pub(super) fn launches_of_facts(subject: &Subject) -> Option<Vec<Concrete>> {
+    let blocks = Blocks::new(subject.kernel);
+    let Some(flow) = Flow::new(&blocks) else {
+        return Some(Vec::new());
+    };
+    let f = subject.freedom;
+    let fixed = |own: [Option<u32>; 3], shape: Option<[u32; 3]>| match shape {
+        Some(shape) => [0, 1, 2].map(|i| own[i].or(Some(shape[i]))),
+        None => own,
+    };
+    let mut out: Vec<Concrete> = Vec::new();
+    for grid in MODEL_GRIDS.map(Some).into_iter().chain([None]) {
+        for block in MODEL_BLOCKS.map(Some).into_iter().chain([None]) {
+            let mut own = f.clone();
+            (own.block, own.grid) = (fixed(f.block, block), fixed(f.grid, grid));
+            let sizes = (own.block, own.grid, own.most);
+            let mut walk = Walk::new(subject.kernel, subject.resolved, &blocks, &flow, sizes);
+            let conditions = launch_conditions(&mut walk, &own);
+            let model = match together(&walk.e, &conditions, true, subject.limits) {
+                Holds::Never if (block, grid) == (None, None) && out.is_empty() => return None,
+                Holds::Never | Holds::Perhaps(None) => continue,
+                Holds::Perhaps(Some(model)) => model,
+            };
+            let launch = launch_of(&mut walk, &own, &model);
+            let found = beside(&launch).find(|near| f.admits(near));
+            out.extend(found.filter(|near| !out.contains(near)));
+        }
+    }
+    Some(out)
+}
+
 /// Arrays of which nothing is said, and of which numbers of one width are read.
 fn numbers_read(subject: &Subject, walk: &Walk) -> Vec<NumbersRead> {
     let mut widths: Vec<(u32, u32)> = Vec::new();
@@ -108,6 +153,7 @@ fn numbers_read(subject: &Subject, walk: &Walk) -> Vec<NumbersRead> {
 
 impl Prover<'_, '_> {
     pub(super) fn all(&mut self) {
+        self.out.assumed = std::mem::take(&mut self.w.out.assumed);
         let gaps = std::mem::take(&mut self.w.out.gaps);
         for g in gaps {
             self.leave_open(g.kind, &g.what, &[g.pc], None);
@@ -126,6 +172,8 @@ impl Prover<'_, '_> {
             self.leave_open(UnknownKind::Limit, why, &[], None);
         }
         self.out.holds = self.out.open.is_empty() && !self.w.e.full;
-        self.out.written = self.out.holds && self.reads_what_was_written() && !self.w.e.full;
+        if self.out.holds {
+            self.out.unwritten = self.reads_unwritten();
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::expr::{Id, Level};
+use super::expr::{Id, Level, Order};
 use super::gates::{Holds, Model, together};
 use super::integers::Integers;
 use super::launches::{Concrete, Freedom};
@@ -23,8 +23,8 @@ pub(super) struct Proof {
     pub numbers: Vec<NumbersRead>,
     /// Whether nothing was left out and all was shown.
     pub holds: bool,
-    /// Whether shared memory was shown to be written before it is read.
-    pub written: bool,
+    /// The memory that was not shown to be written before it is read, in words.
+    pub unwritten: Vec<&'static str>,
 }
 
 /// An array of which whole numbers are read.
@@ -97,25 +97,33 @@ impl Prover<'_, '_> {
 
     /// The launch that values of symbols speak of.
     pub(super) fn launch_of(&mut self, model: &Model) -> Concrete {
-        let f = self.subject.freedom;
-        let s = self.w.sizes;
-        let value = |w: &Walk, id: Id| match w.e.node(id) {
-            super::expr::Node::Const(v) => *v,
-            super::expr::Node::Symbol(s) => model.get(s).copied().unwrap_or(1),
-            _ => 1,
+        launch_of(&mut self.w, self.subject.freedom, model)
+    }
+
+    /// Whether conditions of one thread never hold together; if they may, the model is one of a small launch, where there is one.
+    pub(super) fn never_or_small(&mut self, conditions: &[Id]) -> Result<(), Option<Model>> {
+        let model = match self.never(conditions) {
+            Err(Some(model)) => model,
+            other => return other,
         };
-        let triple = |w: &Walk, ids: [Id; 3]| ids.map(|id| value(w, id) as u32);
-        let (block, grid) = (triple(&self.w, s.ntid), triple(&self.w, s.nctaid));
-        let mut ints = Vec::new();
-        for p in &f.ints {
-            let id = self.w.scalar_of(p.offset, p.bytes.min(8));
-            let v = value(&self.w, id);
-            ints.push(match p.bytes {
-                4 => i64::from(v as u32 as i32),
-                _ => v as i64,
-            });
+        let s = self.w.sizes;
+        for (threads, ctas) in SMALL {
+            let mut all = conditions.to_vec();
+            for (sizes, first) in [(s.ntid, threads), (s.nctaid, ctas)] {
+                for (axis, n) in sizes.into_iter().enumerate() {
+                    if self.w.e.value(n).is_some() {
+                        continue;
+                    }
+                    let most = self.w.e.constant(if axis == 0 { first } else { 1 }, 32);
+                    let above = self.w.e.compare(Order::Below, most, n);
+                    all.push(self.w.e.not(above));
+                }
+            }
+            if let Err(Some(small)) = self.never(&all) {
+                return Err(Some(small));
+            }
         }
-        Concrete { block, grid, ints }
+        Err(Some(model))
     }
 
     /// What is known of the symbols that a question speaks of, each as an implication.
@@ -133,7 +141,8 @@ impl Prover<'_, '_> {
         loop {
             let before = left.len();
             left.retain(|(symbols, i)| {
-                let meets = symbols.iter().any(|s| seen.contains(s));
+                // What is about the whole grid alone is about every thread.
+                let meets = symbols.iter().any(|s| seen.contains(s)) || !symbols.iter().any(own);
                 if meets {
                     seen.extend(symbols.iter().copied().filter(own));
                     near.push(*i);
@@ -213,4 +222,29 @@ impl Prover<'_, '_> {
             Holds::Perhaps(model) => Err(model),
         }
     }
+}
+
+/// Threads of a block and CTAs of a grid that a model is asked for first.
+const SMALL: [(u64, u64); 3] = [(32, 3), (32, 128), (1024, 4)];
+
+/// The launch that values of symbols speak of.
+pub(super) fn launch_of(w: &mut Walk, f: &Freedom, model: &Model) -> Concrete {
+    let s = w.sizes;
+    let value = |w: &Walk, id: Id| match w.e.node(id) {
+        super::expr::Node::Const(v) => *v,
+        super::expr::Node::Symbol(s) => model.get(s).copied().unwrap_or(1),
+        _ => 1,
+    };
+    let triple = |w: &Walk, ids: [Id; 3]| ids.map(|id| value(w, id) as u32);
+    let (block, grid) = (triple(&*w, s.ntid), triple(&*w, s.nctaid));
+    let mut ints = Vec::new();
+    for p in &f.ints {
+        let id = w.scalar_of(p.offset, p.bytes.min(8));
+        let v = value(&*w, id);
+        ints.push(match p.bytes {
+            4 => i64::from(v as u32 as i32),
+            _ => v as i64,
+        });
+    }
+    Concrete { block, grid, ints }
 }

@@ -67,11 +67,12 @@ impl Walk<'_> {
         (b, c, Rc::new(all))
     }
 
-    pub(super) fn rewrite(&mut self, marks: [usize; 7], map: &FxHashMap<Id, Id>) {
+    pub(super) fn rewrite(&mut self, marks: [usize; 8], map: &FxHashMap<Id, Id>) {
         let e = &mut self.e;
         let o = &mut self.out;
         let mut one = |id: &mut Id| *id = e.substitute(&[*id], map)[0];
-        for a in &mut o.accesses[marks[0]..] {
+        let own = o.own[marks[7]..].iter_mut();
+        for a in o.accesses[marks[0]..].iter_mut().chain(own) {
             one(&mut a.offset);
             one(&mut a.guard);
             if let Some(v) = &mut a.value {

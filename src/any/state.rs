@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::addresses::Start;
 use super::expr::{Exprs, Id, Level, Symbol};
 use super::flow::Flow;
 use super::gates::{Holds, together};
 use super::limits::MAX_GRID_THREADS;
-use crate::answer::UnknownKind;
+use crate::answer::{Assumption, UnknownKind};
 use crate::kernel::structured::Blocks;
-use crate::kernel::{Kernel, Pc, RegId};
+use crate::kernel::{Kernel, Pc, RegId, Space};
 use crate::spec::{Limits, Resolved};
 use crate::term::BitsOp;
 
@@ -29,13 +30,27 @@ pub(super) enum Object {
     Dynamic,
     /// A variable of a thread's own memory.
     Local(u32),
+    /// A parameter.
+    Param(u32),
 }
 
 impl Object {
     pub(super) fn is_shared(self) -> bool {
+        self.window() == Some(Space::Shared)
+    }
+
+    /// No other thread can write it.
+    pub(super) fn is_private(self) -> bool {
+        matches!(self.window(), Some(Space::Local | Space::Param))
+    }
+
+    /// The state space whose addresses are converted to generic ones; those of arrays are both.
+    pub(super) fn window(self) -> Option<Space> {
         match self {
-            Object::Shared(_) | Object::Dynamic => true,
-            Object::Array(_) | Object::Local(_) => false,
+            Object::Array(_) => None,
+            Object::Shared(_) | Object::Dynamic => Some(Space::Shared),
+            Object::Local(_) => Some(Space::Local),
+            Object::Param(_) => Some(Space::Param),
         }
     }
 }
@@ -174,6 +189,8 @@ pub(super) struct Known {
 #[derive(Default)]
 pub(super) struct Records {
     pub accesses: Vec<Accessed>,
+    /// Accesses of a thread's own memory that are known to lie inside of it.
+    pub own: Vec<Accessed>,
     pub barriers: Vec<Barrier>,
     pub ends: Vec<Ended>,
     /// Waits for copies.
@@ -181,6 +198,8 @@ pub(super) struct Records {
     pub duties: Vec<Duty>,
     pub known: Vec<Known>,
     pub gaps: Vec<Gap>,
+    /// What is taken for granted.
+    pub assumed: Vec<Assumption>,
     pub loops: FxHashMap<usize, Summary>,
     /// Symbols that count: symbol, start, step, how often.
     pub counters: Vec<Counter>,
@@ -197,11 +216,11 @@ pub(super) struct Open {
     /// The condition and registers before its first iteration.
     pub before: (Id, Registers),
     /// Registers that it writes, their symbols at the header, and the object that the symbol is an offset in.
-    pub symbols: Vec<(RegId, Id, Option<u32>)>,
+    pub symbols: Vec<(RegId, Id, Option<Start>)>,
     pub count: Id,
     pub back: Vec<(Id, Registers)>,
     pub exits: Vec<(u32, Id, Registers)>,
-    pub marks: [usize; 7],
+    pub marks: [usize; 8],
     pub first_symbol: usize,
 }
 
@@ -222,6 +241,9 @@ pub(super) struct Walk<'a> {
     /// an iteration gives fewer of than they began with.
     pub chosen: FxHashMap<usize, FxHashSet<RegId>>,
     pub loosened: FxHashMap<usize, FxHashMap<RegId, u8>>,
+    /// Registers that an iteration may leave unwritten, and what was asked of others.
+    pub lost: FxHashMap<usize, FxHashSet<RegId>>,
+    pub needed: FxHashSet<(Pc, Id, Id)>,
     pub sizes: Sizes,
     pub scalars: FxHashMap<(u32, u32), Id>,
     /// Arrays that the launch writes.
@@ -361,6 +383,8 @@ impl<'a> Walk<'a> {
             scattered: FxHashMap::default(),
             chosen: FxHashMap::default(),
             loosened: FxHashMap::default(),
+            lost: FxHashMap::default(),
+            needed: FxHashSet::default(),
             sizes,
             scalars: FxHashMap::default(),
             written: FxHashSet::default(),

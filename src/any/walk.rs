@@ -25,8 +25,11 @@ impl Walk<'_> {
             .iter()
             .map(|w| self.e.fresh(*w, Level::Thread, None))
             .collect();
-        let truth = self.e.truth(true);
-        self.incoming.insert(0, vec![(truth, Rc::new(zeros))]);
+        // Behind the registers stand the conditions that each was written.
+        let (truth, no) = (self.e.truth(true), self.e.truth(false));
+        let mut regs = zeros;
+        regs.resize(2 * regs.len(), no);
+        self.incoming.insert(0, vec![(truth, Rc::new(regs))]);
         let mut i = 0;
         loop {
             while let Some(top) = self.open.last()
@@ -187,11 +190,13 @@ impl Walk<'_> {
             let taken = match inst.guard {
                 None => self.e.truth(true),
                 Some(g) => {
+                    self.needs(pc, path, self.given(&regs, g.reg));
                     let v = regs[g.reg.0 as usize];
                     if g.negated { self.e.complement(v) } else { v }
                 }
             };
             let when = self.e.and(path, taken);
+            let given = self.operands_given(pc, &inst.op, when, &regs);
             let not = self.e.complement(taken);
             match &inst.op {
                 Op::Bra { target, .. } => {
@@ -212,6 +217,10 @@ impl Walk<'_> {
                         .get(*table as usize)
                         .cloned()
                         .unwrap_or_default();
+                    let count = self.e.constant(targets.len() as u64, 32);
+                    let inside = self.e.compare(super::expr::Order::Below, index, count);
+                    let what = "the index of a branch may lie outside of its table";
+                    self.duty(pc, when, inside, what);
                     for (i, target) in targets.iter().enumerate() {
                         let n = self.e.constant(i as u64, 32);
                         let is = self.e.compare(super::expr::Order::Equal, index, n);
@@ -236,6 +245,8 @@ impl Walk<'_> {
                     for (r, v) in new {
                         let slot = &mut regs[r.0 as usize];
                         *slot = self.e.choose(taken, v, *slot);
+                        let slot = &mut regs[self.kernel.reg_width.len() + r.0 as usize];
+                        *slot = self.e.choose(taken, given, *slot);
                     }
                 }
             }

@@ -5,6 +5,7 @@
 //! what is uniform stays uniform, and nothing else is known of it. An instruction that does more than compute is not
 //! looked at here.
 
+use super::addresses::through_window;
 use super::expr::{Exprs, Id, Level, Order};
 use crate::kernel::{BoolOp, Cmp, Guard, IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Src};
 use crate::term::BitsOp;
@@ -130,10 +131,16 @@ impl<P: Places> Reader<'_, P> {
                 let v = self.e.resize(v, to.width, from.signed);
                 Some(vec![self.resized(*dst, v, to.signed)])
             }
-            // An address in a window and the generic one lead to the same object.
             Op::Cvta {
-                dst, src, width, ..
-            } => Some(vec![(*dst, self.src(*src, *width))]),
+                dst,
+                src,
+                width,
+                space,
+                to,
+            } => {
+                let v = self.src(*src, *width);
+                Some(vec![(*dst, through_window(self.e, v, *space, *to))])
+            }
             _ => None,
         };
         match known {

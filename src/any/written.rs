@@ -1,4 +1,4 @@
-//! Is shared memory written before it is read, in every launch?
+//! Is memory that holds nothing at first written before it is read, in every launch?
 //!
 //! Problem: a read names one place, and the thread that wrote it is another one. Its number is read off the address: where
 //! the offset of a write is a constant and digits `k_i * tid_i` with constant strides, the digits of the place that is read
@@ -7,43 +7,73 @@
 //! asked of the write's own address, so a wrong guess proves nothing. A write counts that stands before the read in the
 //! code and in no loop that the read is not in: there are no races here, so that it is ordered, and its barriers come first.
 //!
+//! A thread's own memory no other one writes; there the thread itself has to. Of an `out:` array the thread that wrote is looked for in the CTA.
+//!
 //! Not claimed: a write in a loop of its own, or of an iteration before. Then nothing is said, and the report lists it as assumed.
 
 use rustc_hash::FxHashMap;
 
 use super::expr::{Id, Level, Node, Order};
+use super::limits::MAX_ACCESSES;
 use super::linear::Poly;
 use super::prover::Prover;
-use super::state::{Accessed, Does};
+use super::state::{Accessed, Does, Object};
 use crate::term::BitsOp;
 
 impl Prover<'_, '_> {
-    /// Whether every read of shared memory was shown to find what was written.
-    pub(super) fn reads_what_was_written(&mut self) -> bool {
-        let all = self.w.out.accesses.clone();
-        let shared = |p: &Self, a: &Accessed| p.w.out.objects[a.object as usize].is_shared();
-        let mut done: Vec<(Id, Id, u32)> = Vec::new();
-        all.iter().all(|read| {
+    /// The memory that begins without contents and of which not every read was shown to find what was written, in words.
+    pub(super) fn reads_unwritten(&mut self) -> Vec<&'static str> {
+        let mut all = self.w.out.accesses.clone();
+        all.extend(self.w.out.own.iter().cloned());
+        let kinds = ["shared memory", "its own memory", "an `out:` array"];
+        let mut open = kinds.to_vec();
+        open.retain(|kind| !self.finds_what_was_written(&all, kind));
+        open
+    }
+
+    /// What the memory of an object is called that begins without contents.
+    fn begins_unset(&self, object: u32) -> Option<&'static str> {
+        match self.w.out.objects[object as usize] {
+            Object::Shared(_) | Object::Dynamic => Some("shared memory"),
+            Object::Local(_) => Some("its own memory"),
+            Object::Array(n) => {
+                let array = self.subject.arrays.0.get(n as usize);
+                let unset = array.is_some_and(|a| a.begins_unset());
+                unset.then_some("an `out:` array")
+            }
+            Object::Param(_) => None,
+        }
+    }
+
+    fn finds_what_was_written(&mut self, all: &[Accessed], kind: &str) -> bool {
+        let is_own = |a: &&Accessed| self.begins_unset(a.object) == Some(kind);
+        let own: Vec<&Accessed> = all.iter().filter(is_own).collect();
+        if own.len() > MAX_ACCESSES {
+            return false;
+        }
+        let mut done: Vec<(u32, Id, Id, u32)> = Vec::new();
+        own.iter().all(|read| {
             let reads = match read.does {
                 Does::Reads | Does::Updates(..) => true,
                 Does::Writes => false,
             };
-            let key = (read.guard, read.offset, read.bytes);
-            if !reads || !shared(self, read) || done.contains(&key) {
+            let key = (read.object, read.guard, read.offset, read.bytes);
+            if !reads || done.contains(&key) {
                 return true;
             }
-            let before = |w: &&Accessed| {
+            let before = |w: &&&Accessed| {
                 w.does == Does::Writes
                     && w.object == read.object
                     && w.at < read.at
                     && w.bytes >= read.bytes
                     && read.loops.starts_with(&w.loops)
             };
+            let private = self.w.out.objects[read.object as usize].is_private();
             let mut covered = self.w.e.truth(false);
-            for w in all.iter().filter(before) {
+            for w in own.iter().filter(before) {
                 let own = self.covers(w, read, (w.offset, w.guard));
                 covered = self.w.e.or(covered, own);
-                if let Some(other) = self.by_digits(w, read) {
+                if !private && let Some(other) = self.by_digits(w, read) {
                     covered = self.w.e.or(covered, other);
                 }
             }

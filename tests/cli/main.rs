@@ -11,6 +11,7 @@ mod budget;
 mod certificates;
 mod contents;
 mod coverage;
+mod every_launch;
 mod formats;
 mod formulas;
 mod ledger;

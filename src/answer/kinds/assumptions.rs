@@ -116,7 +116,7 @@ kinds! {
             "volta check a.ptx b.ptx --probabilistic"
         }
         Written "written" {
-            "Shared memory that is read was written before.",
+            "Memory that is read was written before.",
             "`race --any` shows that no two threads conflict in any launch; that each byte was written is looked at in the launches that are run.",
             "__shared__ float s[64]; y[t] = s[t];    // race --any"
         }
