@@ -131,8 +131,17 @@ impl Looked<'_> {
         found.add_side(&ran, self.lowered, &side);
         let looked = found.add_looked(&ran, &side);
         found.add(&ran, &side.outcome);
-        let places = decide::bounds::assumed(&side.outcome, &setup.arrays);
-        found.assumptions.extend(places);
+        let deciding = self.deciding();
+        let places = decide::bounds::alone(&side.outcome, &setup.arrays, &deciding, |input| {
+            trial::leaves_arrays(setup, input, |s| self.run(s).outcome)
+        });
+        found.assumptions.extend(places.assumptions);
+        found
+            .defects
+            .extend(launches::defects(&ran, &places.defects));
+        found
+            .unknown
+            .extend(launches::unknowns(&ran, &places.unknowns));
         let noted = launches::unknowns(&ran, &by_schedule).into_iter();
         found.warnings.extend(
             noted.map(|u| Finding::new(u.kernel, answer::WarningKind::Note, u.message).at(u.sites)),
@@ -142,8 +151,6 @@ impl Looked<'_> {
         if tried > 0 && shown.is_empty() {
             found.warnings.push(trial::proves_nothing(tried));
         }
-        let impossible = decide::bounds::impossible(&side.outcome, &setup.arrays);
-        found.unknown.extend(launches::unknowns(&ran, &impossible));
         for ran in &ran {
             let missing = ran.missing(&found.unknown);
             found.unknown.extend(missing);
@@ -153,7 +160,6 @@ impl Looked<'_> {
             (true, false) => Verdict::Unknown,
             (true, true) => Verdict::Clean,
         };
-        let deciding = self.deciding();
         let subjects = self.subjects(setup, &deciding);
         let determinism = subjects.first().filter(|_| options.deterministic);
         let determinism = determinism
