@@ -203,6 +203,15 @@ impl Facts {
         &self.numbers
     }
 
+    /// What is said of floats alone.
+    pub fn of_floats(&self) -> Facts {
+        Facts {
+            elements: Vec::new(),
+            numbers: self.numbers.clone(),
+            reals_decide: self.reals_decide,
+        }
+    }
+
     /// True if nothing is said.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty() && self.numbers.is_empty()

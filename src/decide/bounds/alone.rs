@@ -9,7 +9,9 @@
 //! and a run on that input has it. The range of a type is no fact.
 
 use super::search::{Input, proved, refuted};
-use super::{Known, PROOFS, SEARCHES, Settled, add, chosen_by, extent, inside, moved, name};
+use super::{
+    Known, PROOFS, SEARCHES, Settled, add, chosen_by, extent, inside, is_satisfiable, moved, name,
+};
 use crate::answer::AssumptionKind;
 use crate::decide::Options;
 use crate::decide::refute::cells;
@@ -49,7 +51,7 @@ impl Open {
                     ..g.clone()
                 };
                 let lies = inside(&mut store, &always, arrays);
-                store.as_bool(lies) == Some(false)
+                store.as_bits(g.raw).is_none() && store.as_bool(lies) == Some(false)
             })
             .collect();
         let forms: Vec<Linear> = gathers
@@ -100,7 +102,12 @@ impl Open {
 
 /// Whether facts bound every integer and every number that chooses a place.
 fn is_bounded(store: &TermStore, g: &Gather, arrays: &Arrays) -> bool {
-    let cone = Cone::new(store, &[g.raw]);
+    // A known place was chosen by the condition.
+    let chooses = match store.as_bits(g.raw) {
+        Some(_) => g.cond.unwrap_or(g.raw),
+        None => g.raw,
+    };
+    let cone = Cone::new(store, &[chooses]);
     let all = cells::cells(store, &cone, arrays);
     let known = |c: &cells::Cell| {
         let array = store.array_of(c.array);
@@ -132,6 +139,22 @@ pub(crate) fn alone(
         if !out.assumptions.contains(&said) {
             out.assumptions.push(said);
         }
+    }
+    let free: Vec<TermId> = open.free.iter().map(|&i| open.goals[i]).collect();
+    let is_known = |i: &usize| open.store.as_bits(open.gathers[*i].raw).is_some();
+    if open.free.iter().any(is_known) && !is_satisfiable(&open.store, &free, arrays) {
+        out.unknowns.push(Finding {
+            kind: UnknownKind::Undefined,
+            message: "no input was found on which all places that data choose lie in their arrays"
+                .into(),
+            count: 1,
+            sites: open
+                .free
+                .iter()
+                .take(1)
+                .map(|&i| open.gathers[i].site.clone())
+                .collect(),
+        });
     }
     // A defect that the run has already leaves nothing to claim.
     if !run.defects.is_empty() {

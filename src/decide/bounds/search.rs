@@ -16,7 +16,7 @@ use crate::decide::refute::links::Links;
 use crate::decide::refute::patterns;
 use crate::spec::{Arrays, ElemTy, Limits};
 use crate::term::eval::{Cone, Mode, Value};
-use crate::term::facts::{Elements, Facts};
+use crate::term::facts::Elements;
 use crate::term::{BitsOp, ICmp, Term, TermId, TermStore};
 
 /// Candidates that are drawn.
@@ -56,7 +56,7 @@ pub(super) fn proved(
     let mut own = TermStore::new();
     let images = own.import_below(store, &roots);
     // Said below, where it is of the terms.
-    own.facts = Arc::new(Facts::default());
+    own.facts = Arc::new(store.facts.of_floats());
     own.premises.clear();
     let mut given = images[1..conditions].to_vec();
     let mut whole: Vec<(Elements, u64, TermId)> = Vec::new();
