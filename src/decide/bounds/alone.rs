@@ -250,7 +250,14 @@ pub(crate) fn left_out(
         return out;
     }
     let open = Open::of(run, arrays, options);
-    for &i in open.bound.iter().take(SEARCHES as usize) {
+    let mut seen = Vec::new();
+    for &i in &open.bound {
+        // One look at each instruction.
+        let pc = open.gathers[i].site.pc;
+        if seen.contains(&pc) || seen.len() == SEARCHES as usize {
+            continue;
+        }
+        seen.push(pc);
         let Some(input) = open.refuted(i, arrays, options) else {
             continue;
         };
