@@ -10,9 +10,8 @@ use crate::term::TermId;
 use super::address::carry::has_window;
 use super::address::provenance::{Astray, BaseId, Landing, Prov, Shape};
 use super::choices::choices;
-use super::gather::{Chosen, Gather, Object};
+use super::gather::Chosen;
 use super::machine::{LOCAL, Machine, RegionId, SHARED, Stop};
-use super::memory::RegionKind;
 use super::step::Under;
 use super::value::Val;
 use super::warp::{LANES, lanes};
@@ -428,42 +427,12 @@ impl Machine<'_> {
             dropped.push(t);
             match t.cond {
                 Some(cond) if alone => self.astray_if(cond, kind, site, message),
-                // One of several places, as one of all those in an array would be.
-                Some(cond) if self.note_astray((t.region, from), cond, size, outside, &site) => {}
                 Some(_) => self.unknown(UnknownKind::Undecided, vec![site], || {
                     format!("{message}, if input data says so")
                 }),
                 None => self.defect(kind, vec![site], || message),
             }
         }
-    }
-
-    /// Notes that data choose a place outside of an array if a condition holds; false if it is no array.
-    fn note_astray(
-        &mut self,
-        (region, from): (RegionId, i64),
-        cond: TermId,
-        size: u32,
-        outside: bool,
-        site: &Site,
-    ) -> bool {
-        let RegionKind::Array(array) = self.regions[region.0 as usize].kind else {
-            return false;
-        };
-        if self.regions[region.0 as usize].extent.is_none() && from >= 0 && outside {
-            return false;
-        }
-        let raw = self.values.store.bits(64, 0);
-        self.gathers.note(Gather {
-            object: Object::Array(array),
-            raw,
-            cond: Some(cond),
-            span: (from, from.saturating_add(i64::from(size))),
-            unaligned: (!outside).then_some(size),
-            fits: Vec::new(),
-            site: site.clone(),
-        });
-        true
     }
 
     /// An access at a known place that is wrong if some input satisfies its condition. Of the lanes and turns of one
