@@ -291,10 +291,6 @@ pub(crate) fn settle(
             f.count += 1;
             continue;
         }
-        if proofs > 0 && proved(&store, goal, &premises, limits) {
-            continue;
-        }
-        proofs = proofs.saturating_sub(1);
         searches += 1;
         let name = name(g, arrays);
         let sites = vec![g.site.clone()];
@@ -306,6 +302,12 @@ pub(crate) fn settle(
             true => None,
             false => refuted(&store, (goal, g.raw), &premises, arrays, seed),
         };
+        if found.is_none() && proofs > 0 {
+            if proved(&store, goal, &premises, limits) {
+                continue;
+            }
+            proofs -= 1;
+        }
         let found = found.map(|f| crate::explain::text::inputs(&store, &f, arrays));
         match found {
             Some(with) if g.unaligned.is_some() => add(
