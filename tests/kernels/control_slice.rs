@@ -181,7 +181,7 @@ pub(crate) fn random_program(seed: u64, integers: bool) -> String {
             15 => format!("{guard}st.shared.u16 [{at}], %h1; cvt.rn.f16.f32 %h1, {a};"),
             17 => format!("and.b32 %r4, %r0, {}; shl.b32 %r4, %r4, 2; xor.b32 %r5, %r8, %r4; add.s32 %r12, %r9, %r5;", below(r, 8)),
             18 => format!("and.b32 %r4, %r3, {}; shl.b32 %r4, %r4, 2; add.s32 %r11, %r9, %r4;", pick(r, &["255", "63", "15"])),
-            19 => format!("add.u32 %r4, %r3, %r0; shl.b32 %r4, %r4, 2; add.s32 %r10, %r9, %r4;"),
+            19 => "add.u32 %r4, %r3, %r0; shl.b32 %r4, %r4, 2; add.s32 %r10, %r9, %r4;".to_string(),
             20 => format!("setp.lt.u32 {p}, {}, %r6;", pick(r, &["%r0", "%r3"])),
             21 => format!("{guard}atom.shared.add.u32 %r13, [s+316], 1; setp.eq.u32 {p}, %r13, {};", pick(r, &["0", "63"])),
             22 if open.is_none() => {
