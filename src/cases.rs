@@ -4,9 +4,10 @@
 //! contents of an array, or few values of a parameter without one, the command is run for each, with that content known.
 //!
 //! Sound: an array is split only whole, into all contents that its facts allow; facts about different arrays are
-//! independent. A proof needs one of every case. A case in which the reference (or a kernel that is looked at alone)
-//! leaves its arrays because of that content is left out, as for places that data choose, which is said; one case at
-//! least has to remain. A defect or a difference in a case is one for its content, which is shown.
+//! independent. A proof needs one of every case, and warns of and takes for granted what any of them does. A case in
+//! which the reference leaves its arrays because of that content is left out, as for places that data choose, and is
+//! shown; one case at least has to remain. A defect or a difference in a case is one for its content, which is shown: a
+//! kernel that is looked at alone leaves its arrays on a content that the facts allow.
 //!
 //! A content is that of the array before the first launch, as if the user had bound it.
 //!
@@ -15,7 +16,8 @@
 use std::sync::Arc;
 
 use crate::answer::{
-    self, AssumptionKind, DefectKind, Finding, Part, UnknownKind, Verdict, WarningKind,
+    self, AssumptionKind, Command, DefectKind, Finding, Outputs, Part, UnknownKind, Values,
+    Verdict, WarningKind,
 };
 use crate::explain::text;
 use crate::report::{Failure, Report};
@@ -64,38 +66,98 @@ pub(crate) fn each(
 
 fn of_cases(
     cases: Vec<Case>,
-    first: Report,
+    mut first: Report,
     look: &mut impl FnMut(&Setup) -> Result<Report, Failure>,
 ) -> Result<Report, Failure> {
     if first.verdict != Verdict::Unknown || !first.unknown.iter().any(depends_on_data) {
         return Ok(first);
     }
-    let (mut proved, mut left_out) = (None, 0);
     let count = cases.len();
+    let (mut all, mut proved, mut left_out) = (None::<Report>, false, LeftOut::default());
     for case in cases {
         let mut report = look(&case.setup)?;
+        let mut decides = false;
         match report.verdict {
-            Verdict::Equivalent | Verdict::Clean => proved = Some(report),
-            Verdict::Defective if leaves_arrays(&report) => left_out += 1,
+            Verdict::Equivalent | Verdict::Clean => proved = true,
+            Verdict::Defective if leaves_arrays(&report) => {
+                left_out.add(&case, &report);
+                claim_nothing(&mut report);
+            }
             // Where no row has an element, none is written.
-            Verdict::Unknown if writes_nothing(&report) => {}
+            Verdict::Unknown if writes_nothing(&report) => claim_nothing(&mut report),
             _ => {
                 case.tell(&mut report);
-                return Ok(report);
+                decides = true;
             }
         }
+        match &mut all {
+            Some(all) => all.join(report),
+            None => all = Some(report),
+        }
+        if let Some(all) = all.take_if(|_| decides) {
+            return Ok(all);
+        }
     }
-    let Some(mut report) = proved else {
+    let Some(mut all) = all else {
         return Ok(first);
     };
-    let rest = match left_out {
+    all.warnings.extend(left_out.warning(count));
+    if !proved {
+        first.join(all);
+        return Ok(first);
+    }
+    let rest = match left_out.count {
         0 => String::new(),
-        n => format!("; {n} of them, on which a kernel leaves its arrays, are left out"),
+        n => format!("; {n} of them, on which the reference leaves its arrays, are left out"),
     };
-    report.assumptions.push(AssumptionKind::Fact.says(format!(
+    all.assumptions.push(AssumptionKind::Fact.says(format!(
         "each of the {count} contents that --assume allows was looked at{rest}"
     )));
-    Ok(report)
+    Ok(all)
+}
+
+/// Contents on which the reference leaves its arrays.
+#[derive(Default)]
+struct LeftOut {
+    count: usize,
+    /// The first of them, and what the reference does there.
+    first: Option<(String, Finding<DefectKind>)>,
+}
+
+impl LeftOut {
+    fn add(&mut self, case: &Case, report: &Report) {
+        self.count += 1;
+        if self.first.is_none() {
+            let defect = report.defects.iter().find(|d| leaves(d));
+            self.first = defect.map(|d| (case.text.clone(), d.clone()));
+        }
+    }
+
+    /// Shows one of them.
+    fn warning(&self, of: usize) -> Option<Finding<WarningKind>> {
+        let (content, defect) = self.first.as_ref()?;
+        let message = format!(
+            "{} of the {of} contents that --assume allows are left out, for the reference leaves its arrays there; with \
+             {content}: {}",
+            self.count, defect.message
+        );
+        let finding = Finding::new(Part::Reference, WarningKind::Note, message);
+        Some(finding.at(defect.sites.clone()))
+    }
+}
+
+/// Takes what is claimed out of the report of a case that is left out; what it warns of and takes for granted stays.
+fn claim_nothing(report: &mut Report) {
+    report.verdict = match report.command {
+        Command::Check => Verdict::Equivalent,
+        _ => Verdict::Clean,
+    };
+    report.values = report.values.map(|_| Values::Equal);
+    report.defects.clear();
+    report.unknown.clear();
+    report.counterexample = None;
+    report.outputs = Outputs::Compared(Vec::new());
+    (report.deterministic, report.determinism, report.rounding) = (None, None, None);
 }
 
 fn depends_on_data(u: &Finding<UnknownKind>) -> bool {
@@ -118,12 +180,13 @@ fn writes_nothing(report: &Report) -> bool {
     !report.unknown.is_empty() && report.unknown.iter().all(nothing)
 }
 
-/// True if the reference, or the only kernel, accesses what lies outside of its arrays.
+/// True if the reference accesses what lies outside of its arrays.
 fn leaves_arrays(report: &Report) -> bool {
-    let outside = |d: &Finding<DefectKind>| {
-        d.kind == DefectKind::OutOfBounds && matches!(d.kernel, Part::Reference | Part::Kernel)
-    };
-    report.defects.iter().any(outside)
+    report.defects.iter().any(leaves)
+}
+
+fn leaves(d: &Finding<DefectKind>) -> bool {
+    d.kind == DefectKind::OutOfBounds && d.kernel == Part::Reference
 }
 
 /// All contents of the arrays and parameters of which the facts allow few; none if they are too many.

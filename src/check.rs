@@ -245,8 +245,22 @@ impl Simulated {
 
 impl Found {
     /// Adds what the reads at places that data choose come to.
-    fn add_bounds(&mut self, optimized: &[Ran], arrays: &Arrays, [a, b]: [&Clean; 2]) {
-        let settled = bounds::settle(a, b, arrays, decide::Options::default().seed);
+    fn add_bounds(
+        &mut self,
+        [reference, optimized]: [&[Ran]; 2],
+        arrays: &Arrays,
+        [a, b]: [&Clean; 2],
+        options: &decide::Options,
+    ) {
+        // A formula has no launches, and its reads are not listed as those of a kernel are.
+        if !reference.is_empty() {
+            let left_out = bounds::left_out(a, arrays, options);
+            let left_out = report::launches::unknowns(reference, &left_out).into_iter();
+            self.warnings.extend(
+                left_out.map(|u| Finding::new(u.kernel, WarningKind::Note, u.message).at(u.sites)),
+            );
+        }
+        let settled = bounds::settle(a, b, arrays, (options.seed, &options.limits));
         let outcome = Outcome {
             defects: settled.defects,
             unknowns: settled.unknowns,
@@ -301,9 +315,13 @@ impl Asked<'_> {
         let mut draft = None;
         let (mut decision, tried) = match clean {
             [Ok(reference), Ok(optimized)] => {
-                simulated
-                    .found
-                    .add_bounds(optimized_ran, &setup.arrays, [&reference, &optimized]);
+                let both = match ran[..] {
+                    [reference, optimized] => [reference, optimized],
+                    _ => [&[], optimized_ran],
+                };
+                let clean = [&reference, &optimized];
+                let found = &mut simulated.found;
+                found.add_bounds(both, &setup.arrays, clean, &deciding);
                 let [a, b] = simulated.coverage;
                 let deciding = decide::Options {
                     reference: a,

@@ -1,7 +1,8 @@
 //! One command at several sizes: its instances side by side, and one answer for all of them.
 //!
 //! The verdict is the worst, by the precedence of exit statuses; an instance that cannot be run makes the
-//! whole an input error. The rest of the answer is that of the first instance with this verdict. Each
+//! whole an input error. The rest of the answer is that of the first instance with this verdict, one with
+//! something denied before others; the answers of all instances stand beside it. Each
 //! instance has threads of its own, so that its time limit measures its work and not that of a neighbour
 //! whose work its threads would help with.
 
@@ -102,9 +103,10 @@ pub fn merge(command: &str, mut parts: Vec<AtSize>) -> Result<Answer, Failure> {
             .iter()
             .filter_map(|p| Some((p, p.result.as_ref().ok()?)))
     };
+    let rank = |a: &Answer| (a.report.verdict.rank(), !a.report.denied.is_empty());
     let mut worst: Option<(&AtSize, &Answer)> = None;
     for (part, answer) in answers() {
-        if worst.is_none_or(|(_, w)| answer.report.verdict.rank() > w.report.verdict.rank()) {
+        if worst.is_none_or(|(_, w)| rank(answer) > rank(w)) {
             worst = Some((part, answer));
         }
     }

@@ -13,6 +13,7 @@ use crate::check::{
     times,
 };
 use crate::decide;
+use crate::decide::bounds::Settled;
 use crate::grid::Subject;
 use crate::grid::sequence::{self, Ended};
 use crate::input::{self, Files, Lowered};
@@ -78,7 +79,12 @@ impl Looked<'_> {
     }
 
     /// The launches with their bindings.
-    fn subjects<'s>(&'s self, setup: &'s Setup, deciding: &'s decide::Options) -> Vec<Subject<'s>> {
+    fn subjects<'s>(
+        &'s self,
+        setup: &'s Setup,
+        deciding: &'s decide::Options,
+        without_values: bool,
+    ) -> Vec<Subject<'s>> {
         let all = self.lowered.iter().zip(&setup.kernels);
         let subjects = all.map(|(lowered, resolved)| Subject {
             kernel: lowered.run_by(&resolved.launch),
@@ -86,19 +92,29 @@ impl Looked<'_> {
             side: Side::Reference,
             arrays: &setup.arrays,
             deciding,
-            // Whether bits depend on the schedule is a question of values.
-            without_values: !self.options.deterministic,
+            without_values,
         });
         subjects.collect()
     }
 
-    /// Runs the launches.
+    /// Runs the launches, without values where that is enough: whether bits depend on the schedule is a question of values.
     fn run(&self, setup: &Setup) -> Ended {
+        self.run_with(setup, self.options.deterministic)
+    }
+
+    fn run_with(&self, setup: &Setup, values: bool) -> Ended {
         let deciding = self.deciding();
-        match &self.subjects(setup, &deciding)[..] {
+        match &self.subjects(setup, &deciding, !values)[..] {
             [one] => asked(one).into(),
             launches => sequence::run(launches),
         }
+    }
+
+    /// What the places that data choose come to.
+    fn places(&self, setup: &Setup, side: &Ended) -> Settled {
+        decide::bounds::alone(&side.outcome, &setup.arrays, &self.deciding(), |input| {
+            trial::leaves_arrays(setup, input, |s| self.run(s).outcome)
+        })
     }
 
     /// The answer.
@@ -112,6 +128,12 @@ impl Looked<'_> {
         if (store.has_merged() || store.has_flips()) && limits.reached().is_none() {
             remember(setup, self.lowered);
             side = self.run(setup);
+        }
+        let mut places = self.places(setup, &side);
+        // What guards a place may be values that no address depends on.
+        if !places.unknowns.is_empty() && !self.options.deterministic {
+            side = self.run_with(setup, true);
+            places = self.places(setup, &side);
         }
         // A race is about bits; what is equal over the reals is none only where a warp stores it at once.
         let races = take_defects(&mut side.outcome, |k| k == WarningKind::RealEqualRace);
@@ -131,8 +153,13 @@ impl Looked<'_> {
         found.add_side(&ran, self.lowered, &side);
         let looked = found.add_looked(&ran, &side);
         found.add(&ran, &side.outcome);
-        let places = decide::bounds::assumed(&side.outcome, &setup.arrays);
-        found.assumptions.extend(places);
+        found.assumptions.extend(places.assumptions);
+        found
+            .defects
+            .extend(launches::defects(&ran, &places.defects));
+        found
+            .unknown
+            .extend(launches::unknowns(&ran, &places.unknowns));
         let noted = launches::unknowns(&ran, &by_schedule).into_iter();
         found.warnings.extend(
             noted.map(|u| Finding::new(u.kernel, answer::WarningKind::Note, u.message).at(u.sites)),
@@ -142,8 +169,6 @@ impl Looked<'_> {
         if tried > 0 && shown.is_empty() {
             found.warnings.push(trial::proves_nothing(tried));
         }
-        let impossible = decide::bounds::impossible(&side.outcome, &setup.arrays);
-        found.unknown.extend(launches::unknowns(&ran, &impossible));
         for ran in &ran {
             let missing = ran.missing(&found.unknown);
             found.unknown.extend(missing);
@@ -154,7 +179,7 @@ impl Looked<'_> {
             (true, true) => Verdict::Clean,
         };
         let deciding = self.deciding();
-        let subjects = self.subjects(setup, &deciding);
+        let subjects = self.subjects(setup, &deciding, !self.options.deterministic);
         let determinism = subjects.first().filter(|_| options.deterministic);
         let determinism = determinism
             .map(|subject| same_bits((subject, &self.lowered[0]), &side.outcome, verdict));

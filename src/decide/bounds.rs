@@ -9,26 +9,35 @@
 //! Sound: a range of an integer follows from a read of the reference only if that happens under conditions that the access
 //! has as well, and only as far as the arithmetic of the reference does not wrap, which is listed.
 //!
-//! Not claimed: relations between several integers, but that the same combination of them is read.
+//! A kernel that is looked at alone has no reference: there facts and contents decide (`alone`).
+//!
+//! Not claimed: relations between several integers, but that the same combination of them is read, or that the Boolean
+//! back end shows what is asked (`search`).
 
 use rustc_hash::FxHashMap;
 
-use super::refute::cells::{self, Cell};
+use super::refute::cells;
 use super::refute::links::Links;
-use super::refute::patterns;
 use crate::answer::{Assumption, AssumptionKind};
 use crate::sim::gather::{Gather, Object};
 use crate::sim::{DefectKind, Finding, Outcome, UnknownKind};
-use crate::spec::{Arrays, ElemTy};
+use crate::spec::{Arrays, Limits};
 use crate::term::conditions::meet;
-use crate::term::eval::{Cone, Mode, Value};
+use crate::term::eval::Cone;
 use crate::term::gather::{Fit, Linear};
 use crate::term::{BitsOp, ICmp, TermId, TermStore};
 
 /// Accesses for which an input is looked for.
 const SEARCHES: u32 = 16;
-/// Candidates of a search.
-const TRIED: u64 = 64;
+/// Failures of the Boolean back end after which it is not asked.
+const PROOFS: u32 = 64;
+
+mod alone;
+mod search;
+
+pub(crate) use alone::{alone, left_out};
+pub(crate) use search::Input;
+use search::{proved, refuted};
 
 /// What holds where a gather is inside of its array: a condition over the inputs.
 pub(crate) fn inside(store: &mut TermStore, g: &Gather, arrays: &Arrays) -> TermId {
@@ -217,78 +226,6 @@ impl<'a> Known<'a> {
     }
 }
 
-/// An input on which everything that holds of all inputs does, and a condition does not, in words.
-pub(crate) fn refuted(
-    store: &TermStore,
-    cond: TermId,
-    premises: &[TermId],
-    arrays: &Arrays,
-    seed: u64,
-) -> Option<String> {
-    let mut roots = vec![cond];
-    roots.extend(premises);
-    let cone = Cone::new(store, &roots);
-    let cells = cells::cells(store, &cone, arrays);
-    let goal = Cone::new(store, &[cond]);
-    let links = Links::new(store, &cells, premises);
-    let mut random = patterns::Random(seed);
-    let fails = |values: &[u64]| {
-        let inputs = cells::inputs(&cells, values);
-        let at = goal.evaluate(store, &inputs, Mode::exact(64));
-        at == [Value::Bool(false)]
-    };
-    let settled = |values: &[u64]| match &links {
-        Some(l) => l.settled(store, &cells, values),
-        None => Some(values.to_vec()),
-    };
-    let (least, count) = links.as_ref().map_or((0, 1 << 24), |l| l.range());
-    for n in 0..TRIED {
-        let pick = |random: &mut patterns::Random| match n {
-            // The ends of what is admissible come first.
-            0 => least + count - 1,
-            1 => least,
-            2..8 => least + count.saturating_sub(n),
-            8..16 => least + (random.next() % 64) % count,
-            16..32 => (random.next() % 8).wrapping_sub(4),
-            32..40 => random.next(),
-            _ => least + random.next() % count,
-        };
-        let values: Vec<u64> = cells
-            .iter()
-            .map(|c| match c.ty {
-                ElemTy::Float(_) => number(store, c, n, &mut random),
-                ElemTy::Int { .. } => {
-                    pick(&mut random) & (u64::MAX >> (64 - 8 * u32::from(c.bytes.clamp(1, 8))))
-                }
-            })
-            .collect();
-        let Some(values) = settled(&values) else {
-            continue;
-        };
-        if fails(&values) {
-            let found: Vec<_> = cells.iter().copied().zip(values).collect();
-            return Some(crate::explain::text::inputs(store, &found, arrays));
-        }
-    }
-    None
-}
-
-/// The bits of a float of a candidate: the ends of its range first, if the user gave one.
-fn number(store: &TermStore, c: &Cell, n: u64, random: &mut patterns::Random) -> u64 {
-    let known = store.facts.numbers_of(store.array_of(c.array));
-    let ends = known.map_or((-1e9, 1e9), |k| k.ends());
-    let size = (-20.0 + (random.next() % 50) as f64).exp2();
-    let v = match n % 8 {
-        0 => ends.1,
-        1 => ends.0,
-        2 => ends.0 / 2.0 + ends.1 / 2.0,
-        3 => (random.next() % 16) as f64 - 8.0,
-        _ if random.next().is_multiple_of(2) => -size,
-        _ => size,
-    };
-    cells::encode(c.ty, v)
-}
-
 /// What the reads of a pair at places that data choose come to.
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
@@ -305,7 +242,7 @@ pub(crate) fn settle(
     reference: &Outcome,
     optimized: &Outcome,
     arrays: &Arrays,
-    seed: u64,
+    (seed, limits): (u64, &Limits),
 ) -> Settled {
     let mut out = Settled::default();
     if reference.gathers.is_empty() && optimized.gathers.is_empty() {
@@ -342,7 +279,7 @@ pub(crate) fn settle(
         all.iter().map(form).collect()
     });
     let mut known = Known::new(&store, &reads, forms, arrays);
-    let mut searches = 0;
+    let (mut searches, mut proofs) = (0, PROOFS);
     for ((g, &goal), linear) in accesses.iter().zip(&goals).zip(&own) {
         if known.is_inside(g, linear) {
             continue;
@@ -363,8 +300,15 @@ pub(crate) fn settle(
         let is_kernel = reference.stats.warp_instructions > 0;
         let found = match searches > SEARCHES || !is_kernel {
             true => None,
-            false => refuted(&store, goal, &premises, arrays, seed),
+            false => refuted(&store, (goal, g.raw), &premises, arrays, seed),
         };
+        if found.is_none() && proofs > 0 {
+            if proved(&store, goal, &premises, limits) {
+                continue;
+            }
+            proofs -= 1;
+        }
+        let found = found.map(|f| crate::explain::text::inputs(&store, &f, arrays));
         match found {
             Some(with) if g.unaligned.is_some() => add(
                 &mut out.defects,
@@ -460,58 +404,6 @@ fn is_satisfiable(store: &TermStore, premises: &[TermId], arrays: &Arrays) -> bo
     let cells = cells::cells(store, &cone, arrays);
     let links = Links::new(store, &cells, premises);
     links.is_none_or(|l| l.settled(store, &cells, &vec![0; cells.len()]).is_some())
-}
-
-/// The arrays that a run reads where data choose, as assumptions about where that is.
-pub(crate) fn assumed(run: &Outcome, arrays: &Arrays) -> Vec<Assumption> {
-    let mut out: Vec<Assumption> = Vec::new();
-    for g in &run.gathers {
-        let name = name(g, arrays);
-        let said = match extent(g, arrays) {
-            Some(e) => format!("places in {name} that data choose lie in its bytes 0..{e}"),
-            None => format!("places in {name} that data choose lie in it"),
-        };
-        let said = AssumptionKind::Place.says(said);
-        if !out.contains(&said) {
-            out.push(said);
-        }
-    }
-    out
-}
-
-/// Accesses that leave their objects whatever the data are: nothing is claimed of no input.
-pub(crate) fn impossible(run: &Outcome, arrays: &Arrays) -> Vec<Finding<UnknownKind>> {
-    if !run
-        .store
-        .premises
-        .iter()
-        .any(|&p| run.store.as_bool(p) == Some(false))
-    {
-        return Vec::new();
-    }
-    let mut store = TermStore::new();
-    let all = moved(&mut store, run);
-    let mut out = Vec::new();
-    for g in all {
-        let p = inside(&mut store, &g, arrays);
-        if store.as_bool(p) == Some(false) {
-            let message = format!(
-                "a place in {} that data choose lies outside of it whatever the data are",
-                name(&g, arrays)
-            );
-            let sites = vec![g.site];
-            add(
-                &mut out,
-                Finding {
-                    kind: UnknownKind::Undefined,
-                    message,
-                    count: 1,
-                    sites,
-                },
-            );
-        }
-    }
-    out
 }
 
 /// Keeps what holds where all reads of a run are inside beside its terms.

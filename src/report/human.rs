@@ -152,27 +152,30 @@ pub fn instances(parts: &[AtSize], at: &AtSize, worst: &Answer) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{style}{name}{style:#}: {these} of {count} instances");
     let mut by: Vec<(Verdict, Vec<String>)> = Vec::new();
+    let mut denied: Vec<String> = Vec::new();
     for part in parts {
         let Ok(answer) = &part.result else { continue };
         let shown = part.sizes.to_string();
+        if !answer.report.denied.is_empty() {
+            denied.push(shown.clone());
+        }
         match by.iter_mut().find(|(v, _)| *v == answer.report.verdict) {
             Some((_, list)) => list.push(shown),
             None => by.push((answer.report.verdict, vec![shown])),
         }
     }
     by.sort_by_key(|(v, _)| std::cmp::Reverse(v.rank()));
-    for (verdict, mut list) in by {
+    let rows = by.into_iter().map(|(verdict, list)| (verdict.name(), list));
+    for (name, mut list) in rows.chain([("denied", denied)]) {
         let count = list.len();
+        if count == 0 {
+            continue;
+        }
         if count > INSTANCES {
             list.truncate(INSTANCES);
             list.push("...".into());
         }
-        let _ = writeln!(
-            out,
-            "  {:<14}  {count:>5}  {}",
-            verdict.name(),
-            list.join("; ")
-        );
+        let _ = writeln!(out, "  {:<14}  {count:>5}  {}", name, list.join("; "));
     }
     let _ = writeln!(out, "\n{BOLD}{}{BOLD:#}", at.sizes);
     out.push_str(&worst.text);

@@ -20,6 +20,7 @@ pub mod explain;
 pub mod gate;
 pub mod html;
 pub mod human;
+mod join;
 pub mod json;
 pub mod junit;
 pub mod launches;

@@ -78,6 +78,13 @@ impl Elements {
         }
     }
 
+    /// Whether more is said of the size of an element than its type says, and that it is a power of two.
+    pub fn is_bounded(&self) -> bool {
+        let any = Elements::new(self.array, self.width, self.count);
+        let least = if self.pow2 { any.lo.max(1) } else { any.lo };
+        (self.lo, self.hi) != (least, any.hi)
+    }
+
     /// Whether elements, each with its position and in the order of these, are such as the facts say.
     pub fn allow(&self, values: &[(u64, i128)]) -> bool {
         let one = |&(_, v): &(u64, i128)| {
@@ -194,6 +201,15 @@ impl Facts {
     /// All that is said of floats.
     pub fn numbers(&self) -> &[Numbers] {
         &self.numbers
+    }
+
+    /// What is said of floats alone.
+    pub fn of_floats(&self) -> Facts {
+        Facts {
+            elements: Vec::new(),
+            numbers: self.numbers.clone(),
+            reals_decide: self.reals_decide,
+        }
     }
 
     /// True if nothing is said.

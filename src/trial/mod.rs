@@ -14,11 +14,12 @@ mod inputs;
 
 use crate::answer::{self, Assumption, Part};
 use crate::answer::{DefectKind, UnknownKind, WarningKind};
+use crate::decide::bounds::Input;
 use crate::explain::{self, Counterexample, InputValue, Verdict};
 use crate::grid::{Subject, scope};
 use crate::report::launches::{self, Ran};
 use crate::sim::{Clean, Finding, Outcome};
-use crate::spec::{Limits, Resolved, Setup};
+use crate::spec::{Given, Limits, Resolved, Role, Setup};
 use crate::term::ArrayId;
 
 /// Instructions times lanes that the trials of a pair may take.
@@ -135,7 +136,7 @@ pub(crate) fn run(
 
 /// Runs one kernel on known data where its outcome over symbols is open: races, deadlocks and misused barriers that it
 /// shows there, and how many inputs were tried. What it accesses outside of its arrays says nothing, for that the data
-/// are such that it does not is taken for granted.
+/// are such that it does not is taken for granted, unless facts bound all that is given.
 pub(crate) fn alone(
     setup: &Setup,
     outcome: &Outcome,
@@ -167,11 +168,13 @@ pub(crate) fn alone(
             k.bindings.given.extend(input.given());
         }
         let found = run(&known);
-        let counts = |d: &Finding<DefectKind>| {
-            matches!(
-                d.kind,
-                DefectKind::DataRace | DefectKind::Deadlock | DefectKind::BarrierMisuse
-            )
+        let facts = &outcome.store.facts;
+        let is_bounded = |g: &Given| facts.of(g.array).is_some_and(|e| e.is_bounded());
+        let bounded = input.given().iter().all(is_bounded);
+        let counts = |d: &Finding<DefectKind>| match d.kind {
+            DefectKind::DataRace | DefectKind::Deadlock | DefectKind::BarrierMisuse => true,
+            DefectKind::OutOfBounds => bounded,
+            _ => false,
         };
         if found.defects.is_empty() || !found.defects.iter().all(counts) {
             continue;
@@ -184,6 +187,29 @@ pub(crate) fn alone(
         return (tried, defects);
     }
     (tried, Vec::new())
+}
+
+/// Runs one kernel on an input: whether it leaves an array, or accesses one where it is not aligned.
+pub(crate) fn leaves_arrays(setup: &Setup, input: &Input, run: impl Fn(&Setup) -> Outcome) -> bool {
+    // The launches of a sequence see what those before them wrote.
+    let is_input = |a: ArrayId| setup.arrays[a].role == Some(Role::In);
+    if setup.kernels.len() > 1 && !input.iter().all(|(c, _)| is_input(c.array)) {
+        return false;
+    }
+    let mut known = setup.clone();
+    for k in &mut known.kernels {
+        k.bindings
+            .given
+            .extend(input.iter().map(|(c, value)| Given {
+                array: c.array,
+                off: c.off,
+                bytes: c.bytes,
+                value: *value,
+            }));
+    }
+    let astray = [DefectKind::OutOfBounds, DefectKind::MisalignedAccess];
+    let defects = run(&known).defects;
+    defects.iter().any(|d| astray.contains(&d.kind))
 }
 
 /// Inputs in a sentence.

@@ -8,6 +8,7 @@ use serde_json::Value;
 mod any;
 mod bindings;
 mod budget;
+mod cases;
 mod certificates;
 mod contents;
 mod coverage;

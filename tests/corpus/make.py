@@ -18,7 +18,8 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-KERNELS = HERE.parents[1] / "kernels"
+ROOT = HERE.parents[1]
+LISTINGS = [*ROOT.glob("kernels/*/build.list"), ROOT / "src/reading/functions/idioms/build.list"]
 ARCHS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"]
 OPTIONS = {"o3": [], "fast": ["-use_fast_math"], "g": ["-G"], "o0": ["-Xcicc", "-O0", "-lineinfo"]}
 
@@ -41,7 +42,7 @@ def jobs(args):
                     continue  # the largest ones
                 yield f"nvcc.{source.stem}.{arch}.{name}", [nvcc, "-ptx", f"-arch={arch}", *flags, source.name], source.parent
     # The kernels with their own options, each for another GPU.
-    for i, listing in enumerate(sorted(KERNELS.glob("*/build.list"))):
+    for i, listing in enumerate(sorted(LISTINGS, key=lambda listing: listing.parent.name)):
         lines = [line.split() for line in listing.read_text().splitlines() if line.strip() and line[0] != "#"]
         for j, (output, source, *flags) in enumerate(lines[:: max(1, len(lines) // 12)]):
             arch = ARCHS[(i + j) % len(ARCHS)]
@@ -111,7 +112,7 @@ def main():
     if args.numba:
         print(run([args.numba, HERE / "sources" / "numba_modules.py", args.out]).stderr[-500:], file=sys.stderr)
     for compiler in ["triton", "tilelang"]:
-        for path in (KERNELS / compiler).glob("*.ptx"):
+        for path in (ROOT / "kernels" / compiler).glob("*.ptx"):
             shutil.copy(path, args.out / f"{compiler}.{path.name}")
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for name, error in pool.map(lambda job: compile(args, job), list(jobs(args))):

@@ -125,7 +125,7 @@ fn runs_without_values_find_what_runs_with_values_find() {
 }
 
 /// A number below `n`, by xorshift.
-fn below(state: &mut u64, n: u64) -> u64 {
+pub(crate) fn below(state: &mut u64, n: u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
@@ -136,8 +136,9 @@ fn pick(state: &mut u64, list: &[&'static str]) -> &'static str {
     list[below(state, list.len() as u64) as usize]
 }
 
-/// A program of 64 threads on floats, integers made of their bits, shared memory, barriers and branches.
-fn random_program(seed: u64) -> String {
+/// A program of 64 threads on floats, integers made of their bits, shared memory, barriers and branches; with integers,
+/// those of an array choose places and targets of branches too, and threads take tickets.
+pub(crate) fn random_program(seed: u64, integers: bool) -> String {
     let mut state = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let r = &mut state;
     let mut code = String::new();
@@ -148,7 +149,7 @@ fn random_program(seed: u64) -> String {
         let (a, b) = (pick(r, &floats), pick(r, &floats));
         let (at, p) = (pick(r, &places), pick(r, &["%p0", "%p1"]));
         let guard = pick(r, &["", "", "", "@%p0 ", "@!%p1 "]);
-        let line = match below(r, 17) {
+        let line = match below(r, if integers { 24 } else { 17 }) {
             0 => format!("{guard}ld.global.f32 {a}, [%rd1];"),
             n @ 1..=4 => {
                 let access = match n {
@@ -178,6 +179,16 @@ fn random_program(seed: u64) -> String {
                 None => format!("{guard}st.global.f32 [%rd2], {a};"),
             },
             15 => format!("{guard}st.shared.u16 [{at}], %h1; cvt.rn.f16.f32 %h1, {a};"),
+            17 => format!("and.b32 %r4, %r0, {}; shl.b32 %r4, %r4, 2; xor.b32 %r5, %r8, %r4; add.s32 %r12, %r9, %r5;", below(r, 8)),
+            18 => format!("and.b32 %r4, %r3, {}; shl.b32 %r4, %r4, 2; add.s32 %r11, %r9, %r4;", pick(r, &["255", "63", "15"])),
+            19 => "add.u32 %r4, %r3, %r0; shl.b32 %r4, %r4, 2; add.s32 %r10, %r9, %r4;".to_string(),
+            20 => format!("setp.lt.u32 {p}, {}, %r6;", pick(r, &["%r0", "%r3"])),
+            21 => format!("{guard}atom.shared.add.u32 %r13, [s+316], 1; setp.eq.u32 {p}, %r13, {};", pick(r, &["0", "63"])),
+            22 if open.is_none() => {
+                labels += 1;
+                format!("T{labels}: .branchtargets A{labels}, B{labels}; and.b32 %r4, %r3, 1; brx.idx %r4, T{labels}; A{labels}: add.f32 {a}, {a}, {b}; {} B{labels}:", pick(r, &["st.shared.f32 [%r10], %f0;", "", "ld.shared.f32 %f1, [%r11];"]))
+            }
+            23 => "shl.b32 %r4, %r3, 2; cvt.u64.u32 %rd4, %r4; add.s64 %rd4, %rd6, %rd4; ld.global.f32 %f2, [%rd4];".to_string(),
             _ if open.is_none() => {
                 format!("shfl.sync.bfly.b32 {a}, {b}, 1, 31, -1; vote.sync.any.pred {p}, {p}, -1;")
             }
@@ -186,12 +197,19 @@ fn random_program(seed: u64) -> String {
         code += &format!("    {line}\n");
     }
     let end = open.map_or(String::new(), |n| format!("L{n}:\n"));
+    let (more, read) = match integers {
+        true => (
+            ", .param .u64 c, .param .u32 n",
+            "ld.param.u64 %rd5, [c]; ld.param.u64 %rd6, [a]; ld.param.u32 %r6, [n]; add.s64 %rd5, %rd5, %rd3; ld.global.u32 %r3, [%rd5];\n",
+        ),
+        false => ("", ""),
+    };
     format!(
-        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b)\n{{\n\
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b{more})\n{{\n\
          .reg .pred %p<4>; .reg .f32 %f<4>; .reg .b16 %h<4>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .shared .align 4 .f32 s[80];\n\
          ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd3, %r0, 4;\n\
          add.s64 %rd1, %rd1, %rd3; add.s64 %rd2, %rd2, %rd3; mov.u32 %r9, s; shl.b32 %r8, %r0, 2; add.s32 %r10, %r9, %r8;\n\
-         xor.b32 %r7, %r8, 4; add.s32 %r11, %r9, %r7; add.s32 %r12, %r10, 32;\n\
+         xor.b32 %r7, %r8, 4; add.s32 %r11, %r9, %r7; add.s32 %r12, %r10, 32;\n{read}\
          ld.global.f32 %f0, [%rd1]; mov.f32 %f1, 0f3F800000; mov.f32 %f2, %f0; mov.b16 %h1, 0;\n\
          setp.gt.f32 %p0, %f0, 0f00000000; setp.lt.u32 %p1, %r0, 32; st.shared.f32 [%r10], %f0; setp.ge.u32 %p2, %r0, 48; @%p2 st.shared.f32 [%r10+64], %f0;\n\
          bar.sync 0;\n{code}{end}    st.global.f32 [%rd2], %f0;\n    ret;\n}}\n"
@@ -205,7 +223,7 @@ fn random_programs_without_values_are_told_as_with_values() {
     let seeds: Vec<u64> = (0..600).collect();
     let results = work::each(seeds.par_iter(), |&seed| {
         let path = folder.join(format!("{seed}.ptx"));
-        std::fs::write(&path, random_program(seed)).expect("a file");
+        std::fs::write(&path, random_program(seed, false)).expect("a file");
         let entry = format!("[[race]]\nname = \"{seed}\"\nkernel = {path:?}\nthreads = 64\n");
         let manifest = Manifest::parse(&entry, &folder).expect("a manifest");
         let [defaults, settings] = &manifest.race[0].instances[0];
@@ -221,7 +239,7 @@ fn random_programs_without_values_are_told_as_with_values() {
     let used = results.iter().filter(|r| r.1).count();
     assert!(used > 60, "{used} of {} made no values", results.len());
     for (seed, _, why) in results {
-        let why = why.map(|w| format!("{w}\n{}", random_program(seed)));
+        let why = why.map(|w| format!("{w}\n{}", random_program(seed, false)));
         assert!(why.is_none(), "{}", why.unwrap_or_default());
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! Each pair is run here, by an interpreter of its own, on all contents of that array and in several orders of its threads. What volta
 //! proves must hold on every content on which the reference stays inside of its arrays: the second kernel stays inside too, no
-//! order changes a result, and all results agree. What volta refutes must fail on one of them.
+//! order changes a result, and all results agree. What volta refutes must fail on one of them. Of the first kernel alone,
+//! what is clean must stay inside on every content, and no order may change a result.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -603,6 +604,23 @@ fn judge(verdict: &str, launch: &Launch, pair: [&[Step]; 2]) -> Option<String> {
     }
 }
 
+/// What is wrong with a verdict about one kernel.
+fn judge_alone(verdict: &str, launch: &Launch, steps: &[Step]) -> Option<String> {
+    let contents = launch.contents();
+    let all: Vec<Seen> = contents.iter().map(|c| seen(launch, c, steps)).collect();
+    let fails = |s: &Seen| s.outside || s.differs;
+    let is_broken = |s: &Seen| s.races || s.outside || s.unwritten;
+    match verdict {
+        "clean" => {
+            let bad = all.iter().position(fails);
+            bad.map(|i| format!("fails on {:?}", contents[i]))
+        }
+        "defective" => (!all.iter().any(is_broken)).then(|| "is of no content".to_string()),
+        "unknown" => None,
+        other => Some(format!("is {other}")),
+    }
+}
+
 #[test]
 fn no_content_of_indices_tells_otherwise() {
     judged(PAIRS, false);
@@ -650,13 +668,17 @@ fn judged(pairs: u64, leaves: bool) {
         } else {
             ""
         };
-        writeln!(
-            manifest,
-            "[[check]]\nname = \"{seed}\"\nreference = {{ file = {file:?}, entry = \"a\" }}\n\
-             optimized = {{ file = {file:?}, entry = \"b\" }}\nthreads = {}\ngrid = {}\ntimeout = 20\n\
+        let with = format!(
+            "threads = {}\ngrid = {}\ntimeout = 20\n\
              args = {{ \"0\" = \"in:u32[{n}]\", \"1\" = \"in:f32[{EXTENT}]\", \"2\" = \"inout:f32[{EXTENT}]\" }}\n\
              assume = [\"0 in 0..{end}\"{more}]",
             launch.threads, launch.ctas
+        );
+        writeln!(
+            manifest,
+            "[[check]]\nname = \"{seed}\"\nreference = {{ file = {file:?}, entry = \"a\" }}\n\
+             optimized = {{ file = {file:?}, entry = \"b\" }}\n{with}\n\
+             [[race]]\nname = \"alone-{seed}\"\nkernel = {{ file = {file:?}, entry = \"a\" }}\n{with}"
         )
         .unwrap();
         all.push((launch, first, second));
@@ -671,18 +693,35 @@ fn judged(pairs: u64, leaves: bool) {
     let out = command.output().unwrap();
     let report: Value = serde_json::from_slice(&out.stdout).expect("a report");
     let entries = report["entries"].as_array().expect("entries");
-    assert_eq!(entries.len(), all.len());
+    assert_eq!(entries.len(), 2 * all.len());
     let mut wrong = Vec::new();
     let mut counts = std::collections::BTreeMap::new();
-    for (e, (launch, a, b)) in entries.iter().zip(&all) {
-        let verdict = e["result"]["verdict"].as_str().unwrap_or("no verdict");
-        *counts.entry(verdict.to_string()).or_insert(0) += 1;
-        if let Some(why) = judge(verdict, launch, [a, b]) {
-            wrong.push(format!("{}: {verdict} {why}", e["name"]));
+    let name = |e: &Value| e["name"].as_str().unwrap_or_default().to_string();
+    let by_name: std::collections::BTreeMap<String, &Value> =
+        entries.iter().map(|e| (name(e), e)).collect();
+    for (seed, (launch, a, b)) in all.iter().enumerate() {
+        for alone in [false, true] {
+            let named = format!("{}{seed}", if alone { "alone-" } else { "" });
+            let verdict = by_name[&named]["result"]["verdict"].as_str();
+            let verdict = verdict.unwrap_or("no verdict");
+            let kind = format!("{verdict}{}", if alone { " alone" } else { "" });
+            *counts.entry(kind).or_insert(0) += 1;
+            let why = match alone {
+                true => judge_alone(verdict, launch, a),
+                false => judge(verdict, launch, [a, b]),
+            };
+            wrong.extend(why.map(|why| format!("{named}: {verdict} {why}")));
         }
     }
     assert!(wrong.is_empty(), "{counts:?}\n{}", wrong.join("\n"));
     let count = |v: &str| counts.get(v).copied().unwrap_or(0);
-    let decided = ["equivalent", "not-equivalent", "defective"].map(count);
-    assert!(decided.iter().all(|&n| n > 4), "{counts:?}");
+    let decided = [
+        "equivalent",
+        "not-equivalent",
+        "defective",
+        "clean alone",
+        "defective alone",
+    ];
+    assert!(decided.map(count).iter().all(|&n| n > 4), "{counts:?}");
+    println!("{counts:?}");
 }

@@ -1,7 +1,7 @@
 //! The functions of the CUDA library that are recognised: the PTX of each, and what it computes.
 //!
 //! The PTX is what nvcc makes of a kernel that computes the function alone
-//! (`kernels/idioms/build.list`), or Triton of a function of the bitcode library. A meaning is
+//! (`idioms/build.list`), or Triton of a function of the bitcode library. A meaning is
 //! undefined where the function has no finite value.
 
 use num_bigint::BigInt;
@@ -31,7 +31,7 @@ macro_rules! function {
     ($name:literal, $file:literal, $output:literal, $meaning:expr) => {
         Function {
             name: $name,
-            text: include_str!(concat!("../../../kernels/idioms/", $file, ".ptx")),
+            text: include_str!(concat!("idioms/", $file, ".ptx")),
             file: $file,
             output: $output,
             meaning: $meaning,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles functions of libdevice, the bitcode library that Triton links, as patterns: see ../triton/build.py.
+"""Compiles functions of libdevice, the bitcode library that Triton links, as patterns: see kernels/triton/build.py.
 
-    triton/bin/python kernels/idioms/libdevice.py
+    triton/bin/python src/reading/functions/idioms/libdevice.py
 
 The code of these differs from what nvcc writes.  Each kernel computes the function of one product, without `.reqntid`.
 """
