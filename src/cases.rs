@@ -20,6 +20,7 @@ use crate::answer::{
     Verdict, WarningKind,
 };
 use crate::explain::text;
+use crate::grid::HAPPENS;
 use crate::report::{Failure, Report};
 use crate::spec::{ElemTy, Origin, Setup, Value};
 use crate::term::ArrayId;
@@ -180,13 +181,15 @@ fn writes_nothing(report: &Report) -> bool {
     !report.unknown.is_empty() && report.unknown.iter().all(nothing)
 }
 
-/// True if the reference accesses what lies outside of its arrays.
+/// True if the reference accesses what lies outside of its arrays, whatever the other inputs are.
 fn leaves_arrays(report: &Report) -> bool {
     report.defects.iter().any(leaves)
 }
 
+/// A defect that other inputs bring tells of one of them: on the others the content is one of the pair.
 fn leaves(d: &Finding<DefectKind>) -> bool {
-    d.kind == DefectKind::OutOfBounds && d.kernel == Part::Reference
+    let of_content = !HAPPENS.iter().any(|h| d.message.contains(h));
+    d.kind == DefectKind::OutOfBounds && d.kernel == Part::Reference && of_content
 }
 
 /// All contents of the arrays and parameters of which the facts allow few; none if they are too many.

@@ -192,6 +192,12 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether an object is a variable in constant memory.
+    fn lies_in_constants(&self, object: Object) -> bool {
+        let mut variables = (self.resolved.bindings.globals.iter()).zip(&self.kernel.globals);
+        matches!(object, Object::Array(n) if variables.any(|(a, v)| a.0 == n && v.constant))
+    }
+
     /// What a variable that nothing writes holds at an offset inside of it that is a multiple of the size: one of few
     /// numbers or addresses with which it begins.
     fn initial(&mut self, object: u32, offset: Id, bytes: u32) -> Option<Id> {
@@ -342,8 +348,12 @@ impl Walk<'_> {
         let (object, offset) = (place.start.object, place.offset);
         let kind = self.out.objects[object as usize];
         let fits = match space {
-            Space::Generic => place.start.generic || kind.window().is_none(),
-            Space::Global | Space::Const => kind.window().is_none(),
+            Space::Generic => {
+                let is_read = does == Does::Reads || !self.lies_in_constants(kind);
+                is_read && (place.start.generic || kind.window().is_none())
+            }
+            Space::Global => kind.window().is_none() && !self.lies_in_constants(kind),
+            Space::Const => does == Does::Reads && self.lies_in_constants(kind),
             Space::Shared | Space::Local | Space::Param | Space::SharedCluster => {
                 !place.start.generic && kind.window() == Some(space)
             }
@@ -352,7 +362,7 @@ impl Walk<'_> {
             self.gap(
                 UnknownKind::DataDependentAddress,
                 pc,
-                "an address in another state space than the access names",
+                "an address in another state space than the access names, or a write to constants",
             );
             return None;
         }

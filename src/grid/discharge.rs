@@ -23,6 +23,9 @@ use crate::term::rebuild::{Images, rebuild};
 use crate::term::{Term, TermId, TermStore};
 use crate::work;
 
+/// What the message of a defect says before the input that brings it, of one place and of two.
+pub const HAPPENS: [&str; 2] = ["; it happens with ", "; both happen with "];
+
 /// Obligations that share a scratch.
 const CHUNK: usize = 64;
 
@@ -137,14 +140,9 @@ fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, op
                 name_indices(store, c.cond, arrays, &mut found);
             }
             let mut defect = c.defect;
-            let happens = match defect.sites.len() {
-                0 | 1 => "it happens",
-                _ => "both happen",
-            };
+            let happens = HAPPENS[usize::from(defect.sites.len() > 1)];
             let given = given(store, &found, arrays);
-            defect
-                .message
-                .push_str(&format!("; {happens} with {given}"));
+            defect.message.push_str(&format!("{happens}{given}"));
             merge(&mut outcome.defects, defect);
         }
         None if are_written(store, &c.values) => {}

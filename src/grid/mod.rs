@@ -50,7 +50,7 @@ pub mod sequence;
 mod together;
 
 use between::{Between, Found, Record, Trouble};
-pub use discharge::discharge;
+pub use discharge::{HAPPENS, discharge};
 
 use discharge::merge;
 use memory::{Initials, Memory};

@@ -105,6 +105,12 @@ impl Machine<'_> {
             return Some(known);
         }
         let not = store.not(cond);
+        // Another lane may have asked the same.
+        for &(asked, holds) in &self.ways.decided {
+            if asked == cond || asked == not {
+                return Some(holds == (asked == cond));
+            }
+        }
         if let Some(path) = self.ways.path {
             if store.excludes(path, cond) {
                 return Some(false);

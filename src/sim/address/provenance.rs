@@ -496,18 +496,21 @@ impl Provenances {
         let own = match space {
             Space::Generic => window.is_none(),
             Space::SharedCluster => b.space == Space::Shared,
-            Space::Const | Space::Global => matches!(b.space, Space::Const | Space::Global),
             s => b.space == s,
         };
         let wanted = window.filter(|_| space == Space::Generic).map(|w| (w, 1));
         if !own && wanted.is_none() || windows != Vec::from_iter(wanted) {
             // The address of a variable in its own space, or a generic one, elsewhere.
             let generic = Vec::from_iter(window.map(|w| (w, 1))) == windows;
+            // A parameter may be declared to point to constant memory.
+            let may_point = space == Space::Const && b.space == Space::Global;
             let global = matches!(space, Space::Global | Space::Const);
-            return Err(match windows.is_empty() || generic && global {
-                true => Astray::Nowhere,
-                false => Astray::Mixed,
-            });
+            return Err(
+                match !may_point && (windows.is_empty() || generic && global) {
+                    true => Astray::Nowhere,
+                    false => Astray::Mixed,
+                },
+            );
         }
         let o = self.base(b.rounded.map_or(id, |r| r.0));
         let origin = match (window, wanted) {
