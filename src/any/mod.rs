@@ -151,6 +151,8 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     if let Some(all) = &mut tried.base {
         coverage::unite(&mut [all]);
     }
+    // What launches alone tell, no launch told.
+    let has_looked = tried.count > 0 || proof.unwritten.is_empty();
     let report = match (tried.broken, tried.base, tried.refused) {
         (Some((launch, mut report)), others, _) => {
             let others = others.map_or_else(Vec::new, |all| all.warnings);
@@ -160,9 +162,17 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
             joined::findings(&mut report.warnings, others.collect());
             question.defective(&launch, &tried.filled, report)
         }
-        (None, Some(base), _) if proof.holds && !is_empty => question.clean(base, proof),
+        (None, Some(base), _) if proof.holds && !is_empty && has_looked => {
+            question.clean(base, proof)
+        }
         (None, Some(base), _) => {
             let mut open = proof.open;
+            for memory in proof.unwritten.iter().filter(|_| !has_looked) {
+                let message = format!(
+                    "whether {memory} that a thread reads was written before is not known, and no launch is small enough to look"
+                );
+                open.push(Finding::new(Part::Kernel, UnknownKind::Undecided, message));
+            }
             if is_empty {
                 let message = "no launch was found that satisfies what --assume says";
                 open.push(Finding::new(Part::Kernel, UnknownKind::Undecided, message));
