@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 
 use crate::answer::{
     Bound, Command, Counterexample, Each, Finding, KernelAnswer, Kind, Part, Precision, Report,
-    RunCounts, Site, Verdict,
+    RunCounts, Scope, Site, Verdict,
 };
 use crate::diag::{Diagnostic, Severity, sentence, visible};
 use crate::spec::{Sizes, launch};
@@ -82,6 +82,7 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
         let own = bound.get(launch.unwrap_or(0) as usize);
         write_fields(out, own.map_or(&[], Vec::as_slice))?;
     }
+    write_launches(out, &r.scope)?;
     if let Some(c) = &r.counterexample {
         write_counterexample(out, c)?;
     }
@@ -257,13 +258,29 @@ fn write_kernel(
         Some(0) => (part.name(), "0: ".to_string()),
         Some(i) => ("", format!("{i}: ")),
     };
+    // A question about every launch has no block of its own.
+    let launched = match k.block.contains(&0) {
+        true => String::new(),
+        false => format!(", block {}, {covers}", launch::show(k.block)),
+    };
     writeln!(
         out,
-        "  {side:<9}  {number}{} `{}`, block {}, {covers}",
+        "  {side:<9}  {number}{} `{}`{launched}",
         k.file,
         visible(k.name()),
-        launch::show(k.block),
     )
+}
+
+/// The launches that an answer about every launch speaks of.
+fn write_launches(out: &mut String, scope: &Scope) -> fmt::Result {
+    let Some(launches) = &scope.launches else {
+        return Ok(());
+    };
+    writeln!(out, "  launches   {}", visible(&launches.text))?;
+    for fact in &launches.assumed {
+        writeln!(out, "             where {}", visible(fact))?;
+    }
+    Ok(())
 }
 
 /// The type of a field follows from the code, so that people see what it was taken for.
