@@ -6,7 +6,7 @@ use super::state::{Accessed, By, Does, Known, Object, Walk};
 use super::words::Places;
 use crate::answer::{AssumptionKind, UnknownKind};
 use crate::kernel::{Access as Modifiers, Addr, Kernel, Pc, RegId, Space, Src, SymbolRef};
-use crate::spec::{ElemTy, Field, Resolved, Value};
+use crate::spec::{ElemTy, Field, Origin, Resolved, Value};
 use crate::term::BitsOp;
 use crate::term::facts::Elements;
 
@@ -194,8 +194,9 @@ impl Walk<'_> {
 
     /// Whether an object is a variable in constant memory.
     fn lies_in_constants(&self, object: Object) -> bool {
-        let mut variables = (self.resolved.bindings.globals.iter()).zip(&self.kernel.globals);
-        matches!(object, Object::Array(n) if variables.any(|(a, v)| a.0 == n && v.constant))
+        let arrays = &self.resolved.arrays.0;
+        let origin = |n: u32| arrays.get(n as usize).map(|a| a.origin);
+        matches!(object, Object::Array(n) if origin(n) == Some(Origin::Const))
     }
 
     /// What a variable that nothing writes holds at an offset inside of it that is a multiple of the size: one of few

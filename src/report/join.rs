@@ -146,22 +146,25 @@ fn join_findings<K: PartialEq>(mine: &mut Vec<Finding<K>>, theirs: Vec<Finding<K
     }
 }
 
-fn worse_values(a: Values, b: Values) -> Values {
-    let rank = |v| match v {
-        Values::Equal => 0,
-        Values::Unknown => 1,
-        Values::Different => 2,
-    };
+/// The one of higher rank, the first of equals.
+fn worse<T: Copy>(a: T, b: T, rank: impl Fn(T) -> u8) -> T {
     if rank(b) > rank(a) { b } else { a }
 }
 
+fn worse_values(a: Values, b: Values) -> Values {
+    worse(a, b, |v| match v {
+        Values::Equal => 0,
+        Values::Unknown => 1,
+        Values::Different => 2,
+    })
+}
+
 fn worse_bits(a: SameBits, b: SameBits) -> SameBits {
-    let rank = |v| match v {
+    worse(a, b, |v| match v {
         SameBits::Yes => 0,
         SameBits::Unknown => 1,
         SameBits::No => 2,
-    };
-    if rank(b) > rank(a) { b } else { a }
+    })
 }
 
 fn join_determinism(mine: &mut Determinism, theirs: Determinism) {

@@ -60,7 +60,7 @@ struct Seen {
 }
 
 /// Accesses to bytes of an array under a condition, by one instruction of a thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
     /// The array.
     pub array: ArrayId,

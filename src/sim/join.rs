@@ -7,6 +7,10 @@
 //!
 //! Sound: [`Outcome`] is taken apart without a rest, so that a new field does not compile before it has its rule.
 
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
 use crate::term::left::{self, piece_bytes, read};
 use crate::term::{ArrayId, Serials, TermId};
 
@@ -18,7 +22,7 @@ use super::{Conditional, Obligation, Outcome, Writes, merge_finding};
 #[derive(Debug, Default)]
 pub struct Memories {
     /// The written pieces of each array.
-    pub writes: std::collections::BTreeMap<ArrayId, Writes>,
+    pub writes: BTreeMap<ArrayId, Writes>,
     /// What the terms of the run became.
     pub terms: Vec<TermId>,
 }
@@ -111,15 +115,13 @@ impl Outcome {
         self.footprint.join(footprint);
         self.guards = match (self.guards.take(), guards) {
             (Some(mut all), Some(more)) => {
-                for g in more {
-                    let g = Guard {
-                        cond: at(g.cond),
-                        ..g
-                    };
-                    if !all.contains(&g) {
-                        all.push(g);
-                    }
-                }
+                // There may be one for each thread and element.
+                let mut known: FxHashSet<Guard> = all.iter().cloned().collect();
+                let more = more.into_iter().map(|g| Guard {
+                    cond: at(g.cond),
+                    ..g
+                });
+                all.extend(more.filter(|g| known.insert(g.clone())));
                 Some(all)
             }
             _ => None,
