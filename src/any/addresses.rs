@@ -16,7 +16,7 @@ use crate::kernel::{Addr, Space, Src};
 use crate::term::BitsOp;
 
 /// Numbers of bases from here on are windows.
-const WINDOWS: u32 = u32::MAX - 2;
+const WINDOWS: u32 = u32::MAX - 3;
 
 /// Where an object begins, in its own state space or as a generic address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,8 @@ fn window_base(space: Space) -> Option<u32> {
         Space::Shared | Space::SharedCluster => Some(WINDOWS),
         Space::Local => Some(WINDOWS + 1),
         Space::Param => Some(WINDOWS + 2),
-        Space::Generic | Space::Global | Space::Const => None,
+        Space::Const => Some(WINDOWS + 3),
+        Space::Generic | Space::Global => None,
     }
 }
 
@@ -82,7 +83,7 @@ impl Walk<'_> {
             Object::Local(v) => Some(kernel.locals.get(v as usize).map_or(0, |v| v.bytes.into())),
             Object::Param(v) => Some(kernel.params.get(v as usize).map_or(0, |v| v.bytes.into())),
             Object::Dynamic => self.resolved.launch.dynamic_shared,
-            Object::Array(n) => self
+            Object::Array(n) | Object::Constant(n) => self
                 .resolved
                 .arrays
                 .0
@@ -134,14 +135,15 @@ impl Walk<'_> {
             return None;
         };
         let mut windows = linear.bases.iter().filter(|b| is_window(b.0));
-        let window = self.out.objects[object as usize].window();
+        let kind = self.out.objects[object as usize];
+        let window = kind.window();
         let generic = match (windows.next(), windows.next()) {
             (None, _) => false,
             (Some(&(w, 1)), None) if window.and_then(window_base) == Some(w) => true,
             _ => return None,
         };
         // Only in its own window an address has fewer bits.
-        let bits = if window.is_some() && !generic { 32 } else { 64 };
+        let bits = if kind.is_near() && !generic { 32 } else { 64 };
         (self.e.width(word) >= bits).then_some(Place {
             start: Start { object, generic },
             offset: linear.offset,
@@ -229,7 +231,7 @@ impl Walk<'_> {
                 let [(object, 1)] = x.bases[..] else {
                     return None;
                 };
-                let own = |o: &Object| o.window().is_some();
+                let own = |o: &Object| o.is_near();
                 if self.e.width(a) < 32 || !self.out.objects.get(object as usize).is_some_and(own) {
                     return None;
                 }

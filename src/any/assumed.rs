@@ -14,16 +14,16 @@ pub(super) fn launch_conditions(w: &mut Walk, f: &Freedom) -> Vec<Id> {
         out.push(w.e.compare(Order::Below, *i, n));
     }
     for fact in &f.facts {
-        out.extend(fact_condition(w, fact));
+        out.extend(fact_condition(w, f, fact));
     }
     out.retain(|c| w.e.value(*c) != Some(1));
     out
 }
 
 /// A fact as a condition on 64-bit words, where no step of it can leave them.
-fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
+fn fact_condition(w: &mut Walk, f: &Freedom, fact: &SizeFact) -> Option<Id> {
     if let Some((size, a, b)) = fact.range() {
-        let x = size_word(w, size);
+        let x = size_word(w, f, size);
         let (a, b) = (
             w.e.constant(i64::try_from(a).ok()? as u64, 64),
             w.e.constant(i64::try_from(b).ok()? as u64, 64),
@@ -36,7 +36,7 @@ fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
         return Some(w.e.and(low, high));
     }
     if let Claim::PowerOfTwo(size) = fact.claim {
-        let x = size_word(w, size);
+        let x = size_word(w, f, size);
         let (zero, ones) = (w.e.constant(0, 64), w.e.constant(u64::MAX, 64));
         let less = w.e.add(x, ones);
         let both = w.e.and(x, less);
@@ -50,15 +50,16 @@ fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
     for step in &fact.steps {
         let next = match *step {
             Step::Number(n) => (w.e.constant(i64::try_from(n).ok()? as u64, 64), n.abs()),
-            Step::Size(s @ Size::Block(_)) => (size_word(w, s), 1 << 10),
-            Step::Size(s @ Size::Grid(_)) => (size_word(w, s), 1 << 31),
+            Step::Size(s @ Size::Block(_)) => (size_word(w, f, s), 1 << 10),
+            Step::Size(s @ Size::Grid(_)) => (size_word(w, f, s), 1 << 31),
             Step::Size(s @ Size::Param(_)) => {
-                let x = size_word(w, s);
+                let x = size_word(w, f, s);
                 let bits = match *w.e.node(x) {
-                    Node::Signed(inner) => w.e.width(inner),
-                    _ => 64,
+                    Node::Signed(inner) => w.e.width(inner) - 1,
+                    Node::Wide(inner) => w.e.width(inner),
+                    _ => 63,
                 };
-                (x, 1 << (bits - 1))
+                (x, 1 << bits)
             }
             Step::Binary(op, a, b) => {
                 let ((x, n), (y, k)) = (known[a], known[b]);
@@ -117,12 +118,11 @@ fn fact_condition(w: &mut Walk, fact: &SizeFact) -> Option<Id> {
     })
 }
 
-fn size_word(w: &mut Walk, size: Size) -> Id {
+fn size_word(w: &mut Walk, f: &Freedom, size: Size) -> Id {
     let (id, sign) = match size {
         Size::Block(a) => (w.sizes.ntid[usize::from(a).min(2)], false),
         Size::Grid(a) => (w.sizes.nctaid[usize::from(a).min(2)], false),
-        // Signed, as `int` is and as the command line binds it.
-        Size::Param(at) => (w.scalar(at), true),
+        Size::Param(at) => (w.scalar(at), !f.is_unsigned(at)),
     };
     w.e.resize(id, 64, sign)
 }

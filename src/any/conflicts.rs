@@ -160,7 +160,11 @@ fn apart_always(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option
     }
     match p.w.out.objects[a.object as usize] {
         Object::Array(_) => between(p, a, b),
-        Object::Shared(_) | Object::Dynamic | Object::Local(_) | Object::Param(_) => Ok(()),
+        Object::Constant(_)
+        | Object::Shared(_)
+        | Object::Dynamic
+        | Object::Local(_)
+        | Object::Param(_) => Ok(()),
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A fact is a statement about whole numbers, not about machine words: `n + grid.x*block.x < 2147483648` says that the
 //! sum does not wrap. It restricts the launches that an answer speaks of: a launch that breaks it is never tried, and a
-//! proof may use it. A parameter counts as signed, as the command line binds it,
-//! also where PTX declares it unsigned.
+//! proof may use it. A parameter counts as the kernel takes it: without a sign where each operation that depends on it
+//! does, else with one. What PTX declares does not tell, since compilers declare `int` as `.u32`.
 
 use crate::kernel::{Kernel, ParamKind};
 use crate::spec::SpecError;

@@ -27,8 +27,12 @@ pub(super) struct FreeInt {
     pub key: String,
     /// Its byte offset in the parameter space.
     pub offset: u32,
-    /// Its value in every launch, where it is a number that the search does not vary.
+    /// Its size in bytes.
     pub bytes: u32,
+    /// The kernel takes it without a sign alone; facts read it so.
+    pub unsigned: bool,
+    /// It may be where an array begins, or half of that: it reaches an address.
+    pub wide: bool,
 }
 
 /// What a launch may choose.
@@ -44,6 +48,11 @@ pub(super) struct Freedom {
 }
 
 impl Freedom {
+    /// Whether facts read the parameter at an offset without a sign.
+    pub(super) fn is_unsigned(&self, at: u32) -> bool {
+        self.ints.iter().any(|p| p.offset == at && p.unsigned)
+    }
+
     /// A component of the block or grid that the kernel does not read, and no fact names, is 1: what is written for one
     /// dimension is launched in one.
     pub(super) fn unread(kernel: &Kernel, facts: &[SizeFact], size: Size) -> bool {
@@ -114,6 +123,7 @@ impl Freedom {
                 };
                 // A narrow parameter has few values; those that are not negative fit it with and without a sign.
                 match p.bytes {
+                    4 if p.unsigned => value.rem_euclid(1 << 32),
                     0..4 => value.rem_euclid(1 << (8 * p.bytes.max(1) - 1)),
                     _ => value,
                 }

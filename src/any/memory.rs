@@ -1,12 +1,13 @@
 //! Addresses as an object and an offset, and the accesses to them.
 
+use super::addresses::through_window;
 use super::expr::{CONTENTS, Exprs, Id, Level, Order, PARAMETER, signed};
 use super::limits::MAX_LISTED;
 use super::state::{Accessed, By, Does, Known, Object, Walk};
 use super::words::Places;
 use crate::answer::{AssumptionKind, UnknownKind};
 use crate::kernel::{Access as Modifiers, Addr, Kernel, Pc, RegId, Space, Src, SymbolRef};
-use crate::spec::{ElemTy, Field, Origin, Resolved, Value};
+use crate::spec::{ElemTy, Field, Resolved, Value};
 use crate::term::BitsOp;
 use crate::term::facts::Elements;
 
@@ -32,7 +33,14 @@ impl Named<'_> {
 impl Places for Named<'_> {
     fn place(&mut self, e: &mut Exprs, src: Src, width: u8) -> Id {
         let (object, plus) = match src {
-            Src::Global(g, plus) => (Object::Array(self.resolved.bindings.global(g).0), plus),
+            Src::Global(g, plus) => {
+                let n = self.resolved.bindings.global(g).0;
+                let object = match self.kernel.globals[g.0 as usize].constant {
+                    true => Object::Constant(n),
+                    false => Object::Array(n),
+                };
+                (object, plus)
+            }
             Src::Var(Space::Shared | Space::SharedCluster, at, plus) => {
                 let mut vars = self.kernel.shared.iter().enumerate();
                 let dynamic = self.kernel.dynamic_shared;
@@ -108,7 +116,7 @@ impl Walk<'_> {
     /// What an object that nothing writes holds at an offset.
     fn holds(&mut self, o: u32, offset: Id, bytes: u32) -> Option<Id> {
         let tag = match self.out.objects[o as usize] {
-            Object::Array(_) if self.is_constant(o) => {
+            Object::Array(_) | Object::Constant(_) if self.is_constant(o) => {
                 if let Some(known) = self.initial(o, offset, bytes) {
                     return Some(known);
                 }
@@ -121,9 +129,11 @@ impl Walk<'_> {
                 }
                 PARAMETER
             }
-            Object::Array(_) | Object::Shared(_) | Object::Dynamic | Object::Local(_) => {
-                return None;
-            }
+            Object::Array(_)
+            | Object::Constant(_)
+            | Object::Shared(_)
+            | Object::Dynamic
+            | Object::Local(_) => return None,
         };
         let is_content = tag == CONTENTS;
         let tag = tag | u64::from(o) << 8 | u64::from(bytes);
@@ -137,19 +147,17 @@ impl Walk<'_> {
 
     /// The least and the largest element of an array, as the facts and its contents say.
     pub(super) fn range(&self, o: u32, bytes: Option<u32>) -> Option<(i128, i128)> {
-        let Some(Object::Array(n)) = self.out.objects.get(o as usize) else {
-            return None;
-        };
+        let n = self.out.objects.get(o as usize)?.bound()?;
         let own = |e: &&Elements| {
             let whole = Elements::new(e.array, e.width, e.count);
-            e.array.0 == *n
+            e.array.0 == n
                 && bytes.is_none_or(|b| b * 8 == u32::from(e.width))
                 && (e.lo, e.hi) != (whole.lo, whole.hi)
         };
         if let Some(e) = self.resolved.bindings.facts.all().iter().find(own) {
             return Some((e.lo, e.hi));
         }
-        let array = self.resolved.arrays.0.get(*n as usize)?;
+        let array = self.resolved.arrays.0.get(n as usize)?;
         let (content, extent) = (array.initial.as_ref()?, array.extent?);
         let size = match array.elem {
             Some(ElemTy::Int { width, .. }) => usize::from(width / 8).max(1),
@@ -192,19 +200,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether an object is a variable in constant memory.
-    fn lies_in_constants(&self, object: Object) -> bool {
-        let arrays = &self.resolved.arrays.0;
-        let origin = |n: u32| arrays.get(n as usize).map(|a| a.origin);
-        matches!(object, Object::Array(n) if origin(n) == Some(Origin::Const))
-    }
-
     /// What a variable that nothing writes holds at an offset inside of it that is a multiple of the size: one of few
     /// numbers or addresses with which it begins.
     fn initial(&mut self, object: u32, offset: Id, bytes: u32) -> Option<Id> {
-        let Some(Object::Array(n)) = self.out.objects.get(object as usize).copied() else {
-            return None;
-        };
+        let n = self.out.objects.get(object as usize)?.bound()?;
         let mut variables = self
             .resolved
             .bindings
@@ -222,14 +221,25 @@ impl Walk<'_> {
             let (from, end) = (i * size, i * size + size);
             let near = var.relocs.iter().find(|r| r.0 < end && from < r.0 + 8);
             let value = match near {
-                Some((at, SymbolRef::Global(to), plus)) if *at == from && size == 8 => {
-                    let src = Src::Global(*to, *plus);
+                Some((at, symbol, plus)) if *at == from && size == 8 => {
+                    let (to, window) = match *symbol {
+                        SymbolRef::Global(to) => (to, None),
+                        SymbolRef::Generic(to) => {
+                            let constant = self.kernel.globals[to.0 as usize].constant;
+                            (to, constant.then_some(Space::Const))
+                        }
+                    };
+                    let src = Src::Global(to, *plus);
                     let mut named = Named {
                         kernel: self.kernel,
                         resolved: self.resolved,
                         objects: &mut self.out.objects,
                     };
-                    named.place(&mut self.e, src, 64)
+                    let address = named.place(&mut self.e, src, 64);
+                    match window {
+                        Some(space) => through_window(&mut self.e, address, space, false),
+                        None => address,
+                    }
                 }
                 Some(_) => return None,
                 None => {
@@ -252,11 +262,8 @@ impl Walk<'_> {
     /// An array that nothing writes gives equal values at equal places.
     pub(super) fn is_constant(&self, object: u32) -> bool {
         let unwritten = !self.written.contains(&object);
-        unwritten
-            && matches!(
-                self.out.objects.get(object as usize),
-                Some(Object::Array(_))
-            )
+        let object = self.out.objects.get(object as usize);
+        unwritten && object.is_some_and(|o| o.bound().is_some())
     }
 
     /// The bytes of the parameter space.
@@ -350,11 +357,14 @@ impl Walk<'_> {
         let kind = self.out.objects[object as usize];
         let fits = match space {
             Space::Generic => {
-                let is_read = does == Does::Reads || !self.lies_in_constants(kind);
+                let is_read = does == Does::Reads || kind.window() != Some(Space::Const);
                 is_read && (place.start.generic || kind.window().is_none())
             }
-            Space::Global => kind.window().is_none() && !self.lies_in_constants(kind),
-            Space::Const => does == Does::Reads && self.lies_in_constants(kind),
+            Space::Global => kind.window().is_none(),
+            Space::Const => {
+                let own = !place.start.generic && kind.window() == Some(Space::Const);
+                own && does == Does::Reads
+            }
             Space::Shared | Space::Local | Space::Param | Space::SharedCluster => {
                 !place.start.generic && kind.window() == Some(space)
             }
@@ -442,7 +452,7 @@ impl Walk<'_> {
         };
         let offset = place.offset;
         let align = match self.out.objects[place.start.object as usize] {
-            Object::Array(n) => self.array_alignment(n),
+            Object::Array(n) | Object::Constant(n) => self.array_alignment(n),
             Object::Shared(i) => self.kernel.shared[i as usize].align,
             Object::Dynamic => self.kernel.dynamic_align,
             Object::Local(i) => self.kernel.locals.get(i as usize).map_or(1, |v| v.align),

@@ -13,13 +13,14 @@
 use std::time::Instant;
 
 use crate::answer::{
-    AssumptionKind, Command, DefectKind, Each, Finding, Launches, Part, Scope, Subject,
+    Assumption, AssumptionKind, Command, DefectKind, Each, Finding, Launches, Part, Scope, Subject,
     UnknownKind, WarningKind, coverage,
 };
 use crate::check::{limits, times};
 use crate::input::{self, Files, Lowered};
-use crate::kernel::Op;
+use crate::kernel::{Op, ParamUse};
 use crate::report::{Failure, Report, Verdict};
+use crate::sim::NO_ARRAY;
 use crate::spec::launch::MAX_THREADS;
 use crate::spec::{self, KernelSpec, Layers, Limits, Settings, Which};
 use crate::work;
@@ -93,6 +94,8 @@ struct Tried {
     /// Why the first launch that could not be run was refused.
     refused: Option<Failure>,
     count: usize,
+    /// A launch was left out that breaks for want of an array alone.
+    is_missing: bool,
 }
 
 impl Tried {
@@ -122,17 +125,16 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
     }
     let (first, rest) = all.split_at(all.len().min(FIRST_LOOKS));
     question.run(first, ALL_LAUNCHES, &mut tried);
+    if tried.is_missing && tried.base.is_none() {
+        tried.base = Some(question.begun()?);
+    }
     let mut proof = Proof::default();
     if tried.broken.is_none() && tried.base.is_some() {
         proof = question.prove()?;
+        let guided = proof.candidates.iter().filter(|c| question.is_small(c));
+        let guided: Vec<Concrete> = guided.cloned().collect();
+        question.run(&guided, ALL_LAUNCHES, &mut tried);
         if !proof.holds {
-            let guided: Vec<Concrete> = proof
-                .candidates
-                .iter()
-                .filter(|c| question.is_small(c))
-                .cloned()
-                .collect();
-            question.run(&guided, ALL_LAUNCHES, &mut tried);
             // Small ones first: a candidate may be large.
             let few = all.iter().take(MAX_LAUNCHES_FILLED).chain(&guided);
             let few: Vec<Concrete> = few.cloned().collect();
@@ -162,11 +164,14 @@ pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
             joined::findings(&mut report.warnings, others.collect());
             question.defective(&launch, &tried.filled, report)
         }
-        (None, Some(base), _) if proof.holds && !is_empty && has_looked => {
+        (None, Some(base), _) if proof.holds && !is_empty && has_looked && !tried.is_missing => {
             question.clean(base, proof)
         }
         (None, Some(base), _) => {
             let mut open = proof.open;
+            if tried.is_missing {
+                open.splice(0..0, question.missing());
+            }
             for memory in proof.unwritten.iter().filter(|_| !has_looked) {
                 let message = format!(
                     "whether {memory} that a thread reads was written before is not known, and no launch is small enough to look"
@@ -245,6 +250,10 @@ impl<'a> Question<'a> {
             }
             match self.run_one(launch, &tried.filled) {
                 Ok(report) if breaks(&report, &tried.filled) => {
+                    if self.asks_for_arrays(&report) {
+                        tried.is_missing = true;
+                        continue;
+                    }
                     tried.count += 1;
                     tried.broken = Some((launch.clone(), report));
                     return;
@@ -265,6 +274,31 @@ impl<'a> Question<'a> {
                 }
             }
         }
+    }
+
+    /// Whether a launch breaks for want of an array alone: an address is a number, and parameters may be addresses that the
+    /// launch gave numbers.
+    fn asks_for_arrays(&self, report: &Report) -> bool {
+        let is_number = |d: &Finding<DefectKind>| d.message.contains(NO_ARRAY);
+        self.wide().next().is_some() && report.defects.iter().all(is_number)
+    }
+
+    /// Parameters that are not bound and may be addresses.
+    fn wide(&self) -> impl Iterator<Item = &FreeInt> {
+        self.freedom.ints.iter().filter(|p| p.wide)
+    }
+
+    /// What to bind where parameters may be addresses.
+    fn missing(&self) -> impl Iterator<Item = Finding<UnknownKind>> {
+        self.wide().map(|p| {
+            let message = format!(
+                "{} reaches an address, and nothing says whether it is an array: bind it with --arg {key}=inout:f32[N], or with \
+                 --arg {key}=VALUE if it is a number",
+                p.name,
+                key = p.key
+            );
+            Finding::new(Part::Kernel, UnknownKind::MissingBinding, message)
+        })
     }
 
     /// Runs launches whose arrays of numbers hold simple ones, where data choose places and branches: what symbols leave
@@ -498,6 +532,19 @@ impl<'a> Question<'a> {
         out
     }
 
+    /// Parameters that facts read without a sign.
+    fn without_sign(&self) -> impl Iterator<Item = Assumption> {
+        let named = |p: &&FreeInt| {
+            let size = Size::Param(p.offset);
+            let mut sizes = self.freedom.facts.iter().flat_map(SizeFact::sizes);
+            p.unsigned && sizes.any(|s| s == size)
+        };
+        self.freedom.ints.iter().filter(named).map(|p| {
+            let message = "has no sign where --assume speaks of it, as the kernel takes it";
+            AssumptionKind::Fact.says(format!("{} {message}", p.name))
+        })
+    }
+
     /// A report that speaks of all launches, without findings.
     fn open(&self, mut base: Report) -> Report {
         base.defects.clear();
@@ -525,6 +572,7 @@ impl<'a> Question<'a> {
         for launched in launched.flat_map(Each::as_mut_slice) {
             launched.args = self.spec.args.iter().map(|a| a.text.clone()).collect();
         }
+        base.assumptions.extend(self.without_sign());
         for f in &self.freedom.facts {
             base.assumptions
                 .push(AssumptionKind::Fact.says(format!("{}, as --assume says", f.text)));
@@ -648,11 +696,18 @@ fn freedom(lowered: &Lowered, spec: &KernelSpec, facts: Vec<SizeFact>) -> Result
             Some(Op::Ld { access, .. }) => access.ty.bits() / 8,
             _ => param.bytes,
         };
+        let own = |found: &&ParamUse| found.param == Some(position as u32) && found.offset == field;
+        let signs = uses.iter().filter(own).map(|found| found.signs);
+        let signs = signs.fold([false; 2], |[a, b], [c, d]| [a || c, b || d]);
+        let reaches = uses.iter().filter(own).any(|found| found.addresses);
         (decides && !float && !pointer).then(|| FreeInt {
             name: u.name.clone(),
             key: key.to_string(),
             offset: param.offset + field,
             bytes,
+            unsigned: bytes == 4 && signs == [true, false],
+            // A field may be half of one.
+            wide: reaches && (bytes == 8 || bytes == 4 && field > 0),
         })
     });
     Ok(Freedom {

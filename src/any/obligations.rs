@@ -6,7 +6,7 @@ use super::gates::Model;
 use super::hints;
 use super::linear::Poly;
 use super::prover::Prover;
-use super::state::{Accessed, Counter, Does, Known, Object};
+use super::state::{Accessed, Counter, Does, Known};
 use crate::answer::{Assumption, AssumptionKind, UnknownKind};
 use crate::kernel::{NumTy, Op, Pc};
 use crate::spec::Arrays;
@@ -176,7 +176,7 @@ impl Prover<'_, '_> {
             if let Err(model) = self.lies_inside(&a) {
                 let is_data = self.w.e.is_data(a.offset);
                 let is_bounded = is_data && self.is_bounded(a.offset);
-                if let Object::Array(n) = self.w.out.objects[a.object as usize]
+                if let Some(n) = self.w.out.objects[a.object as usize].bound()
                     && is_data
                     && !is_bounded
                 {
@@ -234,8 +234,7 @@ impl Prover<'_, '_> {
     /// bits.
     fn lies_inside(&mut self, a: &Accessed) -> Result<(), Option<Model>> {
         let width = self.w.e.width(a.offset);
-        let array = matches!(self.w.out.objects[a.object as usize], Object::Array(_));
-        if array && width < 64 {
+        if width < 64 && !self.w.out.objects[a.object as usize].is_near() {
             return Err(None);
         }
         let extent = self.w.extent(a.object);

@@ -12,7 +12,7 @@ use super::gates::{Holds, together};
 use super::launches::Concrete;
 use super::limits::{MAX_INSTRUCTIONS, MODEL_BLOCKS, MODEL_GRIDS, NEAR};
 use super::prover::{NumbersRead, Proof, Prover, Subject, launch_of};
-use super::state::{Object, Walk};
+use super::state::Walk;
 use super::{barriers, conflicts, copies};
 use crate::answer::{Finding, Part, UnknownKind};
 use crate::kernel::structured::Blocks;
@@ -134,9 +134,7 @@ fn numbers_read(subject: &Subject, walk: &Walk) -> Vec<NumbersRead> {
         .iter()
         .filter(|w| alone(w.0))
         .filter_map(|&(o, bytes)| {
-            let Object::Array(n) = walk.out.objects[o as usize] else {
-                return None;
-            };
+            let n = walk.out.objects[o as usize].bound()?;
             let array = subject.arrays.0.get(n as usize)?;
             let fields = &subject.resolved.bindings.fields;
             let is = |f: &&Field| matches!(f.value, Value::Pointer(a, 0) if a.0 == n);

@@ -79,10 +79,15 @@ impl Prover<'_, '_> {
         let finding = Finding::new(Part::Kernel, kind, what).at(sites);
         self.out.open.push(finding);
         if let Some(model) = model {
-            let launch = self.launch_of(model);
-            if !self.out.candidates.contains(&launch) {
-                self.out.candidates.push(launch);
-            }
+            self.try_launch(model);
+        }
+    }
+
+    /// A launch is to be run that may show what is left open.
+    pub(super) fn try_launch(&mut self, model: &Model) {
+        let launch = self.launch_of(model);
+        if !self.out.candidates.contains(&launch) {
+            self.out.candidates.push(launch);
         }
     }
 
@@ -242,6 +247,7 @@ pub(super) fn launch_of(w: &mut Walk, f: &Freedom, model: &Model) -> Concrete {
         let id = w.scalar_of(p.offset, p.bytes.min(8));
         let v = value(&*w, id);
         ints.push(match p.bytes {
+            4 if p.unsigned => i64::from(v as u32),
             4 => i64::from(v as u32 as i32),
             _ => v as i64,
         });

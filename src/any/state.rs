@@ -24,6 +24,8 @@ pub(super) type Registers = Rc<Vec<Id>>;
 pub(super) enum Object {
     /// An array or a module variable, by its number in the bindings.
     Array(u32),
+    /// A variable in constant memory, in the same way.
+    Constant(u32),
     /// A static shared variable.
     Shared(u32),
     /// All dynamic shared memory.
@@ -44,10 +46,24 @@ impl Object {
         matches!(self.window(), Some(Space::Local | Space::Param))
     }
 
+    /// Its number in the bindings.
+    pub(super) fn bound(self) -> Option<u32> {
+        match self {
+            Object::Array(n) | Object::Constant(n) => Some(n),
+            Object::Shared(_) | Object::Dynamic | Object::Local(_) | Object::Param(_) => None,
+        }
+    }
+
+    /// Addresses of 32 bits reach all of it.
+    pub(super) fn is_near(self) -> bool {
+        !matches!(self.window(), None | Some(Space::Const))
+    }
+
     /// The state space whose addresses are converted to generic ones; those of arrays are both.
     pub(super) fn window(self) -> Option<Space> {
         match self {
             Object::Array(_) => None,
+            Object::Constant(_) => Some(Space::Const),
             Object::Shared(_) | Object::Dynamic => Some(Space::Shared),
             Object::Local(_) => Some(Space::Local),
             Object::Param(_) => Some(Space::Param),

@@ -41,7 +41,7 @@ impl Prover<'_, '_> {
                 let unset = array.is_some_and(|a| a.begins_unset());
                 unset.then_some("an `out:` array")
             }
-            Object::Param(_) => None,
+            Object::Constant(_) | Object::Param(_) => None,
         }
     }
 
@@ -78,9 +78,14 @@ impl Prover<'_, '_> {
                 }
             }
             let not = self.w.e.not(covered);
-            let holds = self.never(&[read.guard, not]).is_ok();
             done.push(key);
-            holds
+            let Err(model) = self.never_or_small(&[read.guard, not]) else {
+                return true;
+            };
+            if let Some(model) = model {
+                self.try_launch(&model);
+            }
+            false
         })
     }
 

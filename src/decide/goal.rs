@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::limits::TACTICS;
@@ -290,6 +291,7 @@ pub(crate) fn elements(
         }
         places.sort_unstable();
         places.dedup();
+        let mut unset = [Kept::default(), Kept::default()];
         for e in places.into_iter().filter(|&e| a.is_selected(e)) {
             let off = e * bytes;
             let [(x, wrote_r), (y, wrote_o)] = runs.each_mut().map(|r| {
@@ -299,6 +301,14 @@ pub(crate) fn elements(
             let only = (wrote_r != wrote_o)
                 .then(|| only(a, wrote_r, wrote_o, options))
                 .flatten();
+            // A store under a condition is compared as what it leaves: no input may satisfy the condition.
+            let only = only.filter(|o| {
+                let (side, t) = match o.side {
+                    Side::Reference => (0, x),
+                    Side::Optimized => (1, y),
+                };
+                !o.certain || !unset[side].keeps(&runs[side].store, t, array)
+            });
             out.push(Element {
                 array,
                 off,
@@ -347,6 +357,35 @@ pub(crate) fn condition(
         whole: (parts && only.is_none()).then_some((x, y)),
         only,
         alike: 0,
+    }
+}
+
+/// Terms of one store below which nothing of an array before the launch was found.
+#[derive(Default)]
+struct Kept {
+    without: FxHashSet<TermId>,
+}
+
+impl Kept {
+    /// Whether what an element holds after the run may be what its array held before.
+    fn keeps(&mut self, store: &TermStore, t: TermId, array: ArrayId) -> bool {
+        let (mut open, mut seen) = (vec![t], Vec::new());
+        while let Some(t) = open.pop() {
+            if !self.without.insert(t) {
+                continue;
+            }
+            seen.push(t);
+            let is_own = |a: ArrayId| a == array;
+            if matches!(store.get(t), Term::Elem { array, .. } | Term::Bytes { array, .. } if is_own(array))
+            {
+                for t in seen {
+                    self.without.remove(&t);
+                }
+                return true;
+            }
+            store.children(t, |c| open.push(c));
+        }
+        false
     }
 }
 

@@ -8,10 +8,10 @@
 //! Not claimed: the content of a variable that holds something else than numbers and 64-bit
 //! addresses of global variables and functions (masked addresses); it counts as unknown.
 
+use super::SymbolRef;
 use super::address::symbol_plus;
 use super::lower::Lowerer;
 use super::scope::{At, Binding};
-use super::{GlobalId, SymbolRef};
 use crate::ptx::{Decl, Expr, ExprKind, Float, Id, Init, List, Type, Value, evaluate};
 
 /// Initial values behind this offset are not kept; the variable then counts as unknown.
@@ -20,7 +20,7 @@ const MAX_INIT: u64 = 1 << 28;
 /// One element of an initialiser.
 enum Element {
     Bits(u64),
-    Address(GlobalId, i64),
+    Address(SymbolRef, i64),
     Unknown,
 }
 
@@ -109,9 +109,7 @@ impl Lowerer<'_> {
                             let from = &bits.to_le_bytes()[..(unit as usize).min(8)];
                             bytes[at as usize..at as usize + from.len()].copy_from_slice(from);
                         }
-                        Element::Address(global, addend) => {
-                            relocs.push((at, SymbolRef::Global(global), addend));
-                        }
+                        Element::Address(symbol, addend) => relocs.push((at, symbol, addend)),
                         Element::Unknown => unknown = true,
                     }
                 }
@@ -153,12 +151,18 @@ impl Lowerer<'_> {
         };
         match self.module_name(sum.name) {
             Some(Binding::Var(place)) => match place.at {
-                At::Global(global) if ty.bits() == 64 => Element::Address(global, sum.addend),
+                At::Global(global) if ty.bits() == 64 => Element::Address(
+                    match sum.generic {
+                        true => SymbolRef::Generic(global),
+                        false => SymbolRef::Global(global),
+                    },
+                    sum.addend,
+                ),
                 _ => Element::Unknown,
             },
             Some(Binding::Function(function)) if ty.bits() == 64 => {
                 match self.function_place(function).at {
-                    At::Global(global) => Element::Address(global, sum.addend),
+                    At::Global(global) => Element::Address(SymbolRef::Global(global), sum.addend),
                     At::Offset(_) => Element::Unknown,
                 }
             }

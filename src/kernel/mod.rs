@@ -277,8 +277,10 @@ pub const WORKSPACE_BYTES: u64 = 8;
 /// A symbol whose address is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolRef {
-    /// A variable of [`Kernel::globals`], its generic address.
+    /// A variable of [`Kernel::globals`], its address in its own state space.
     Global(GlobalId),
+    /// The same, its generic address.
+    Generic(GlobalId),
 }
 
 impl Kernel {

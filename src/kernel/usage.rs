@@ -14,7 +14,7 @@ use rustc_hash::FxBuildHasher;
 use super::flow::{Flow, Graph, Known, Origin, Reach, reach, reach_with_globals};
 pub use super::results::results_used;
 use super::value_use::{ValueUse, value_uses};
-use super::{Addr, IntTy, Kernel, NumTy, Op, Pc, RegId, Space, Src};
+use super::{Addr, Cmp, IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Space, Src};
 
 /// An access through a parameter that is a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +53,8 @@ pub struct ParamUse {
     pub writes: Vec<AccessUse>,
     /// Atomics through it.
     pub atomics: Vec<AccessUse>,
+    /// Operations whose result depends on whether it has a sign take it without one, and with one.
+    pub signs: [bool; 2],
     /// It can decide a branch, a guard or a comparison.
     pub decides: bool,
     /// An address can depend on it.
@@ -75,6 +77,7 @@ pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
     let copies = reach(&Graph::new(kernel, Flow::Copy), &seeds);
     let any = reach(&Graph::new(kernel, Flow::Any), &seeds);
     let mut taken: Vec<(Origin, ValueUse)> = Vec::new();
+    let mut signs: Vec<(Origin, bool)> = Vec::new();
     let mut addresses: Vec<Src> = Vec::new();
     let mut decide = |reg: RegId| {
         for origin in any.origins(Src::Reg(reg)) {
@@ -87,6 +90,13 @@ pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
                 taken.push((*origin, what));
             }
         });
+        if let Some(signed) = sign_taken(&inst.op) {
+            inst.op.uses(&mut |reg| {
+                for origin in copies.origins(Src::Reg(reg)) {
+                    signs.push((*origin, signed));
+                }
+            });
+        }
         if let Some(guard) = inst.guard {
             decide(guard.reg);
         }
@@ -106,7 +116,40 @@ pub fn param_uses(kernel: &Kernel) -> Vec<ParamUse> {
             list.push(what);
         }
     }
+    for (origin, signed) in signs {
+        uses[origin as usize].signs[usize::from(signed)] = true;
+    }
     uses
+}
+
+/// Whether an operation takes its integers with a sign; `None` where its result does not depend on that.
+fn sign_taken(op: &Op) -> Option<bool> {
+    let ty = match op {
+        Op::Setp { cmp, ty, .. } | Op::Set { cmp, ty, .. } => match cmp {
+            Cmp::Eq | Cmp::Ne => return None,
+            _ => *ty,
+        },
+        Op::Cvt { from, .. } => *from,
+        Op::Int { op, ty, .. } => match op {
+            IntOp::MulHi
+            | IntOp::MulWide
+            | IntOp::MadHi
+            | IntOp::MadWide
+            | IntOp::Div
+            | IntOp::Rem
+            | IntOp::Min
+            | IntOp::Max
+            | IntOp::Abs
+            | IntOp::Neg
+            | IntOp::Shr => NumTy::Int(*ty),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    match ty {
+        NumTy::Int(ty) => Some(ty.signed),
+        NumTy::Float(_) => None,
+    }
 }
 
 /// Says of each parameter value whether it is a pointer, and what is done through it.
@@ -306,6 +349,7 @@ pub(super) fn loads(kernel: &Kernel) -> Loads {
                     reads: Vec::new(),
                     writes: Vec::new(),
                     atomics: Vec::new(),
+                    signs: [false; 2],
                     decides: false,
                     addresses: false,
                 });

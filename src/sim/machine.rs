@@ -345,9 +345,13 @@ impl<'k> Machine<'k> {
                 r.initial = Initial::Known;
                 r.known = var.init.as_slice().into();
             }
-            for (off, crate::kernel::SymbolRef::Global(t), add) in &var.relocs {
+            for (off, symbol, add) in &var.relocs {
+                let (t, generic) = match symbol {
+                    crate::kernel::SymbolRef::Global(t) => (t, false),
+                    crate::kernel::SymbolRef::Generic(t) => (t, true),
+                };
                 let a = base(global_regions[t.0 as usize]).wrapping_add_signed(*add);
-                let of = prov.of_array(global_regions[t.0 as usize]);
+                let of = prov.of_module(global_regions[t.0 as usize], generic);
                 let region = &mut regions[global_regions[g].0 as usize];
                 region.preset(*off, &a.to_le_bytes());
                 for (word, p) in (*off / 4..).zip(prov.halves(of, Some(a))) {

@@ -106,6 +106,7 @@ mod written;
 
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use outcome::*;
+pub use place::NO_ARRAY;
 pub use residues::{run, run_noting, run_shuffled};
 pub use run::{Inputs, MAX_TRACE};
 pub use ways::run_ways;

@@ -46,6 +46,9 @@ struct Known {
     certain: bool,
 }
 
+/// What is said of an address that is a number and no array's.
+pub const NO_ARRAY: &str = "lies in no array";
+
 impl Machine<'_> {
     /// The targets of an access. A lane whose address is a select among few known ones has
     /// several, whose conditions exclude each other.
@@ -299,7 +302,7 @@ impl Machine<'_> {
                     _ if has_window(space) => {
                         format!("address {a:#x} is not that of a variable of its state space")
                     }
-                    _ => format!("address {a:#x} lies in no array"),
+                    _ => format!("address {a:#x} {NO_ARRAY}"),
                 };
                 return self.nowhere(site, known.certain, message);
             }

@@ -17,7 +17,7 @@ use super::carry::Given;
 use super::image::{Bit, Image, Images};
 use super::moved::{constant_bit, disjoint, lop3_table, moved};
 use super::provenance::{
-    BaseId, LOCAL_WINDOW, OWN_BITS, PARAM_WINDOW, Prov, SHARED_WINDOW, Shape, low,
+    BaseId, CONST_WINDOW, LOCAL_WINDOW, OWN_BITS, PARAM_WINDOW, Prov, SHARED_WINDOW, Shape, low,
 };
 
 /// Most sides of choices that one operation is looked at for.
@@ -495,7 +495,8 @@ impl Machine<'_> {
             Space::Local => LOCAL_WINDOW,
             Space::Param => PARAM_WINDOW,
             Space::Generic => return a.p,
-            Space::Global | Space::Const => {
+            Space::Const => CONST_WINDOW,
+            Space::Global => {
                 let linear = matches!(self.prov.shape(a.p), Shape::Linear(_));
                 return match to && linear && !self.prov.leads_to(a.p, space) {
                     true => Prov::OPAQUE,

@@ -22,8 +22,8 @@ pub(crate) fn bases(
     arrays: &Arrays,
     globals: &[RegionId],
 ) -> Provenances {
-    let windows = [SHARED, LOCAL, PARAM].map(|r| (r, base(r)));
-    let mut all = Provenances::new(windows);
+    let [shared, local, param] = [SHARED, LOCAL, PARAM].map(|r| (r, base(r)));
+    let mut all = Provenances::new([shared, local, param, (PARAM, 0)]);
     let variable = |space, region, at: u32, size, align: u32| Base {
         space,
         region,

@@ -59,6 +59,8 @@ pub(crate) const SHARED_WINDOW: BaseId = BaseId(0);
 pub(crate) const LOCAL_WINDOW: BaseId = BaseId(1);
 /// The same of parameters.
 pub(crate) const PARAM_WINDOW: BaseId = BaseId(2);
+/// The same of constant memory, whose addresses are the same numbers with and without it.
+pub(crate) const CONST_WINDOW: BaseId = BaseId(3);
 
 /// Windows begin at multiples of this power of two, so that what is aligned in its space is
 /// aligned as a generic address.
@@ -215,7 +217,7 @@ pub(crate) fn low(bits: u8) -> u64 {
 
 impl Provenances {
     /// The windows, which lie at these numbers.
-    pub(crate) fn new(windows: [(RegionId, u64); 3]) -> Provenances {
+    pub(crate) fn new(windows: [(RegionId, u64); 4]) -> Provenances {
         let window = |(region, number)| Base {
             space: Space::Generic,
             region,
@@ -288,6 +290,16 @@ impl Provenances {
         match self.of_region.get(&region) {
             Some(&b) => self.linear(&[(b, 1)]),
             None => Prov::NONE,
+        }
+    }
+
+    /// The same of a variable of the module: of its address in its own state space, or its generic one.
+    pub(crate) fn of_module(&mut self, region: RegionId, generic: bool) -> Prov {
+        match self.of_region.get(&region) {
+            Some(&b) if generic && self.base(b).space == Space::Const => {
+                self.linear(&[(CONST_WINDOW, 1), (b, 1)])
+            }
+            _ => self.of_array(region),
         }
     }
 
@@ -489,7 +501,8 @@ impl Provenances {
             Space::Shared => Some(SHARED_WINDOW),
             Space::Local => Some(LOCAL_WINDOW),
             Space::Param => Some(PARAM_WINDOW),
-            _ => None,
+            Space::Const => Some(CONST_WINDOW),
+            Space::Generic | Space::Global | Space::SharedCluster => None,
         };
         let windows: Vec<(BaseId, u64)> =
             terms.iter().filter(|t| is_window(t.0)).copied().collect();
@@ -514,9 +527,9 @@ impl Provenances {
         }
         let o = self.base(b.rounded.map_or(id, |r| r.0));
         let origin = match (window, wanted) {
+            (Some(CONST_WINDOW), _) | (None, _) => o.number,
             (Some(_), Some((w, _))) => self.base(w).number,
             (Some(_), None) => 0,
-            (None, _) => o.number,
         };
         Ok(Landing {
             base: id,
@@ -539,6 +552,7 @@ impl Provenances {
         match window {
             SHARED_WINDOW => Space::Shared,
             LOCAL_WINDOW => Space::Local,
+            CONST_WINDOW => Space::Const,
             _ => Space::Param,
         }
     }
