@@ -14,6 +14,8 @@
 //! Not claimed: relations between several integers, but that the same combination of them is read, or that the Boolean
 //! back end shows what is asked (`search`).
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::refute::cells;
@@ -94,6 +96,11 @@ pub(crate) struct Known<'a> {
     store: &'a TermStore,
     arrays: &'a Arrays,
     reads: Vec<Read<'a>>,
+    /// Reads by the bits of their places, and by the linear forms of these: of the reads of a table most are another one's.
+    by_raw: FxHashMap<TermId, Vec<usize>>,
+    by_linear: FxHashMap<Linear, Vec<usize>>,
+    /// The ranges of integers under conditions that were met.
+    ranges: FxHashMap<Vec<TermId>, Rc<Ranges>>,
     /// Some access was shown to be inside by other bits than those of the reference.
     by_form: bool,
 }
@@ -113,11 +120,20 @@ impl<'a> Known<'a> {
         forms: Vec<Linear>,
         arrays: &'a Arrays,
     ) -> Known<'a> {
+        let mut by_raw: FxHashMap<TermId, Vec<usize>> = FxHashMap::default();
+        let mut by_linear: FxHashMap<Linear, Vec<usize>> = FxHashMap::default();
+        for (i, (g, l)) in reads.iter().zip(&forms).enumerate() {
+            by_raw.entry(g.raw).or_default().push(i);
+            by_linear.entry(l.clone()).or_default().push(i);
+        }
         let all = reads.iter().zip(forms);
         Known {
             store,
             arrays,
             reads: all.map(|(g, l)| (g, l, store.conjuncts(g.cond))).collect(),
+            by_raw,
+            by_linear,
+            ranges: FxHashMap::default(),
             by_form: false,
         }
     }
@@ -130,13 +146,12 @@ impl<'a> Known<'a> {
     pub(crate) fn is_inside(&mut self, g: &Gather, linear: &Linear) -> bool {
         let conds = self.store.conjuncts(g.cond);
         let implied = |own: &[TermId]| own.iter().all(|c| conds.binary_search(c).is_ok());
-        let reads: Vec<_> = self.reads.iter().filter(|r| implied(&r.2)).collect();
         // A variable of one kernel is none of the other.
-        let is_array = |g: &Gather| matches!(g.object, Object::Array(_));
-        let covers = |same: &dyn Fn(&Gather, &Linear) -> bool| {
-            let all = reads
-                .iter()
-                .filter(|r| is_array(g) && r.0.object == g.object && same(r.0, &r.1));
+        let is_array = matches!(g.object, Object::Array(_));
+        let covers = |same: Option<&Vec<usize>>, fits: &dyn Fn(&Gather) -> bool| {
+            let same = same.into_iter().flatten().map(|&i| &self.reads[i]);
+            let all =
+                same.filter(|r| is_array && implied(&r.2) && r.0.object == g.object && fits(r.0));
             let span = all.fold(None, |s: Option<(i64, i64)>, r| {
                 let (a, b) = r.0.span;
                 Some(s.map_or((a, b), |(x, y)| (x.min(a), y.max(b))))
@@ -150,13 +165,19 @@ impl<'a> Known<'a> {
                 r.unaligned.is_some_and(|m| m >= n) && by == 0
             }
         };
-        if covers(&|r, _| r.raw == g.raw && aligned(r)) {
+        if covers(self.by_raw.get(&g.raw), &aligned) {
             return true;
         }
         if g.unaligned.is_some() {
             return false;
         }
-        let ranges = self.ranges(&reads, &conds);
+        let ranges = match self.ranges.get(&conds) {
+            Some(known) => known.clone(),
+            None => {
+                let reads: Vec<_> = self.reads.iter().filter(|r| implied(&r.2)).collect();
+                Rc::new(self.ranges_of(&reads, &conds))
+            }
+        };
         let of = |t: TermId| {
             let own = self.store.integer_range(t);
             ranges.get(&t).map_or(own, |r| meet(*r, own))
@@ -166,14 +187,16 @@ impl<'a> Known<'a> {
             range.is_some_and(|(lo, hi)| f.lo <= lo && hi <= f.hi)
         };
         if !g.fits.iter().all(fits) {
+            self.ranges.entry(conds).or_insert(ranges);
             return false;
         }
         let within = || {
             let ((lo, hi), extent) = linear.interval(of).zip(self.extent(g))?;
             Some(0 <= lo + i128::from(g.span.0) && hi + i128::from(g.span.1) <= extent)
         };
-        let found = covers(&|_, l| l == linear) || within() == Some(true);
+        let found = covers(self.by_linear.get(linear), &|_| true) || within() == Some(true);
         self.by_form |= found;
+        self.ranges.entry(conds).or_insert(ranges);
         found
     }
 
@@ -189,7 +212,7 @@ impl<'a> Known<'a> {
     }
 
     /// Ranges of integers.
-    fn ranges(&self, reads: &[&Read<'_>], conds: &[TermId]) -> Ranges {
+    fn ranges_of(&self, reads: &[&Read<'_>], conds: &[TermId]) -> Ranges {
         let mut out = Ranges::default();
         let mut add = |t: TermId, range: (i128, i128)| {
             let own = out

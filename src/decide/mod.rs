@@ -138,7 +138,7 @@ fn conditions(
     options: &Options,
 ) -> (TermStore, Vec<Condition>) {
     let stores = [&reference.store, &optimized.store];
-    let stands_for = renaming::representatives(stores, elements, &options.limits);
+    let stands_for = renaming::representatives(stores, elements, arrays, &options.limits);
     let mut alike = vec![0; elements.len()];
     for (i, &r) in stands_for.iter().enumerate() {
         alike[r] += u64::from(i != r);

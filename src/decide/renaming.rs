@@ -12,16 +12,34 @@
 //! other places.
 //!
 //! Conditions: both elements are of one array, so that they are compared in one way. An input element
-//! goes to one of the same array and the same type, which is neither sorted nor has to do with places that data choose,
-//! no two go to one, and all that either kernel
+//! goes to one of the same array and the same type, no two go to one, and all that either kernel
 //! reads of an array in which elements move are aligned elements of one type, so that they are
-//! independent of each other. Constants, unknowns and everything else stay what they are. A part that
+//! independent of each other; where facts speak of elements, these are not cut. Elements of an array that is said to be
+//! sorted stay. Constants, unknowns and everything else stay what they are. A part that
 //! both pairs share stays as it is, and nothing of it may move.
+//!
+//! match a read of an array at a place that data choose, `a[d + v]`; result `a[e + w]`, where the substitution takes the
+//! integers of the index v to those of w, term by term with one coefficient each; because then v of the one content is w
+//! of the other. Conditions: either `d = e`, and nothing of the array moves, so that both contents hold the same there; or all
+//! that the pair reads of the array, at known places and at others, moves by one distance, `e - d`. The content for the first
+//! pair is then the other one, turned around in the array by that distance. Facts alone have to keep every read of the array
+//! at such a place, of either kernel, inside of it, for then no read goes around the end in either content; the array has a
+//! known size and no known contents, and no premise speaks of it.
+//!
+//! Premises (that the places of the reference lie in their arrays) hold of every content that counts, so that they have to
+//! hold of the one for the first pair. That has what the other one has at the places where the substitution comes from, and
+//! elsewhere in the array the rest of it, in some order that takes each element to one of which the same is said. So
+//! an element goes to one of which the same premises speak, apart from its offset; what a premise says
+//! of more than one element together, or of a place that data choose, concerns arrays that stay.
+//!
+//! The way: elements of one row are mostly like the one before. Where they are not (each element of a softmax is another
+//! function of its row) they are like the element of an earlier row whose terms look the same but for the
+//! distance at which they read in each array; such elements have one key (`keys`), which proves nothing.
 //!
 //! Not claimed: that a substitution that exists is found. Operands are paired in the order of their ids,
 //! which is that in which a kernel meets them, and if that fails in the order of the inputs among them.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -29,9 +47,16 @@ use smallvec::SmallVec;
 
 use super::goal::Element;
 use super::limits::RENAMING;
-use crate::spec::Limits;
+use crate::spec::{Arrays, Limits};
+use crate::term::gather::{Place, distance};
 use crate::term::{ArrayId, BitsOp, Term, TermId, TermStore};
 use crate::work;
+
+mod keys;
+mod premises;
+mod sliding;
+
+use premises::Premises;
 
 /// Arrays that are told apart; elements of further ones do not move.
 const ARRAYS: usize = 63;
@@ -39,6 +64,11 @@ const ARRAYS: usize = 63;
 /// What a kernel reads of each array: the label of its inputs, and whether they are no aligned
 /// elements of one type.
 type Reads = [Option<([u32; 4], bool)>; ARRAYS];
+
+/// The place of an array among those that are told apart.
+fn slot(array: ArrayId) -> usize {
+    (array.0 as usize).min(ARRAYS)
+}
 
 /// Which input a term is: the array that it is in, as its bit with the last one for all from
 /// [`ARRAYS`] on, and its number, which is the same for both kernels. No array if it is none.
@@ -62,8 +92,8 @@ impl Input {
 /// The terms of one kernel, with what they look like apart from where they read.
 struct Terms<'s> {
     store: &'s TermStore,
-    /// Equal for terms that differ in offsets, and in the order of products, at most; 0 for terms below no
-    /// element.
+    /// Equal for terms that differ in offsets of known places and of arrays that slide, and in the order of products, at
+    /// most; 0 for terms below no element.
     shape: Vec<u64>,
     /// The arrays below each term, a bit each.
     arrays: Vec<u64>,
@@ -85,9 +115,21 @@ fn input(store: &TermStore, t: TermId) -> Option<(ArrayId, u64, u64)> {
     }
 }
 
+/// The place that data choose at which a term reads, with its offset from there and its size.
+fn chosen(store: &TermStore, t: TermId) -> Option<(&Place, u64, u64)> {
+    let (array, off, bytes) = input(store, t)?;
+    Some((store.place_of(array)?, off, bytes))
+}
+
 impl<'s> Terms<'s> {
-    /// Looks at everything below the roots. Inputs are numbered by their ids.
-    fn new(store: &'s TermStore, roots: impl Iterator<Item = TermId>) -> (Self, Reads) {
+    /// Looks at everything below the roots. Inputs are numbered by their ids. Elements of an array may be of a size that
+    /// is at least as in `sizes`; `slides` are the arrays that may slide.
+    fn new(
+        store: &'s TermStore,
+        roots: impl Iterator<Item = TermId>,
+        slides: u64,
+        sizes: &[u64; ARRAYS],
+    ) -> (Self, Reads) {
         let n = store.len();
         let mut used = vec![false; n];
         for t in roots {
@@ -112,18 +154,42 @@ impl<'s> Terms<'s> {
             let label = store.label(t);
             let mut h = label.iter().fold(1, |h, &l| mix(h, l as u64));
             let mut arrays = 0;
-            if let Some((array, off, bytes)) = input(store, t) {
-                let array = (array.0 as usize).min(ARRAYS);
+            let mut read =
+                |array: usize, label: [u32; 4], bytes: u64, aligned: &dyn Fn(i64) -> bool| {
+                    if let Some(known) = reads.get_mut(array) {
+                        let (first, mixed) = known.get_or_insert((label, false));
+                        let size = bytes.max(sizes[array]) as i64;
+                        *mixed |= *first != label || bytes == 0 || !aligned(size);
+                    }
+                };
+            let element = input(store, t);
+            if let Some((array, off, bytes)) = element
+                && let Some(p) = store.place_of(array)
+            {
+                let array = slot(p.array);
+                arrays = 1 << array;
+                let at = distance(off);
+                h = mix(mix(1, label[0].into()), p.array.0.into());
+                if slides & 1 << array == 0 {
+                    h = mix(h, off);
+                }
+                for &(x, k) in &p.form {
+                    h = mix(mix(h, k as u64), s.shape[x.0 as usize]);
+                    arrays |= s.arrays[x.0 as usize];
+                    s.places[i] = s.places[i].min(s.places[x.0 as usize]);
+                }
+                read(array, [label[0], p.array.0, 0, 0], bytes, &|size| {
+                    at % size == 0 && p.form.iter().all(|f| f.1 % size == 0)
+                });
+            } else if let Some((array, off, bytes)) = element {
+                let array = slot(array);
                 arrays = 1 << array;
                 s.places[i] = off.saturating_mul(8);
                 s.inputs[i] = Input {
                     array: array as u32,
                     number: i as u32,
                 };
-                if let Some(known) = reads.get_mut(array) {
-                    let (first, mixed) = known.get_or_insert((label, false));
-                    *mixed |= *first != label || bytes == 0 || off % bytes != 0;
-                }
+                read(array, label, bytes, &|size| off.is_multiple_of(size as u64));
             } else {
                 let (mut sum, mut half) = (0u64, None);
                 let (is_sum, commutes) = (store.is_sum(t), store.commutes(t));
@@ -176,18 +242,47 @@ impl<'s> Terms<'s> {
     }
 }
 
+/// The sizes of the elements of each array of which facts speak, in bytes; 1 for the others.
+fn sizes_in_facts(stores: [&TermStore; 2]) -> [u64; ARRAYS] {
+    let mut sizes = [1; ARRAYS];
+    for store in stores {
+        let integers = store.facts.all().iter();
+        let integers = integers.map(|e| (e.array, u64::from(e.width) / 8));
+        let floats = store.facts.numbers().iter();
+        let floats = floats.map(|n| (n.array, u64::from(n.fmt.bits()) / 8));
+        for (array, bytes) in integers.chain(floats) {
+            if let Some(size) = sizes.get_mut(slot(array)) {
+                *size = bytes.max(*size);
+            }
+        }
+    }
+    sizes
+}
+
 /// The terms of both kernels.
 struct Shapes<'s> {
     terms: [Terms<'s>; 2],
     /// Arrays whose elements may move.
     movable: u64,
+    /// Those of them of which all that moves has to move by one distance.
+    slides: u64,
+    /// True if data choose some place.
+    has_places: bool,
+    /// What premises say of inputs, by their numbers.
+    premises: Premises,
     /// Numbers of inputs are below it.
     inputs: usize,
 }
 
 impl<'s> Shapes<'s> {
-    fn new(stores: [&'s TermStore; 2], elements: &[Element]) -> Self {
-        let side = |k: usize| Terms::new(stores[k], elements.iter().map(|e| e.content[k]));
+    fn new(stores: [&'s TermStore; 2], elements: &[Element], arrays: &Arrays) -> Self {
+        let slides = sliding::arrays(stores, arrays);
+        let sizes = sizes_in_facts(stores);
+        let side = |k: usize| {
+            let contents = elements.iter().map(|e| e.content[k]);
+            let roots = contents.chain(stores[k].premises.iter().copied());
+            Terms::new(stores[k], roots, slides, &sizes)
+        };
         let ((a, reads), (mut b, more)) = work::both(|| side(0), || side(1));
         let mut movable = 0;
         for (i, both) in reads.iter().zip(&more).enumerate() {
@@ -197,12 +292,6 @@ impl<'s> Shapes<'s> {
                 _ => 0,
             };
         }
-        // Proofs rest on what places that data choose have to do with known ones, and on orders of elements.
-        for store in stores {
-            for array in store.linked_arrays() {
-                movable &= !(1 << (array.0 as usize).min(ARRAYS));
-            }
-        }
         // An input has one number, whichever kernel reads it.
         let first = a.store.len();
         for (i, input) in b.inputs.iter_mut().enumerate() {
@@ -211,10 +300,26 @@ impl<'s> Shapes<'s> {
                 input.number = same.map_or((first + i) as u32, |t| t.0);
             }
         }
-        let inputs = first + b.store.len();
+        let terms = [a, b];
+        let inputs = first + terms[1].store.len();
+        let premises = Premises::of(&terms, inputs);
+        let slides = slides & !premises.arrays;
+        // Proofs rest on orders of elements, and on what places that data choose have to do with known ones.
+        for store in stores {
+            let sorted = store.facts.all().iter().filter(|e| e.sorted);
+            let chosen = store
+                .chosen_arrays()
+                .filter(|&a| slides & 1 << slot(a) == 0);
+            for array in sorted.map(|e| e.array).chain(chosen) {
+                movable &= !(1 << slot(array));
+            }
+        }
         Shapes {
-            terms: [a, b],
-            movable,
+            terms,
+            movable: movable & !premises.fixed,
+            slides,
+            has_places: stores.iter().any(|s| s.has_places()),
+            premises,
             inputs,
         }
     }
@@ -241,6 +346,8 @@ struct Tables {
     /// Arrays of which elements move, and of which parts stay as they are.
     moved: u64,
     fixed: u64,
+    /// The distance by which an array that slides has moved.
+    slid: Vec<(u32, i64)>,
     visits: usize,
     stack: Vec<(TermId, TermId)>,
 }
@@ -256,6 +363,7 @@ impl Tables {
             valid: false,
             moved: 0,
             fixed: 0,
+            slid: vec![(0, 0); if shapes.slides == 0 { 0 } else { ARRAYS }],
             visits: 0,
             stack: Vec::new(),
         }
@@ -345,7 +453,43 @@ impl<'w, 's> Walker<'w, 's> {
         }
         *moves = (t.walk, to.number);
         *origin = (t.walk, from.number);
-        from == to || self.may(1 << from.array, 0)
+        if self.shapes.slides & 1 << from.array != 0 {
+            let at = |t: TermId| (terms.places[t.0 as usize] / 8) as i64;
+            return self.slide(from.array as usize, at(y) - at(x));
+        }
+        from == to
+            || self.may(1 << from.array, 0)
+                && self.shapes.premises.are_alike(from.number, to.number)
+    }
+
+    /// Whether all that moves in an array may move by a distance.
+    fn slide(&mut self, array: usize, by: i64) -> bool {
+        let slid = &mut self.tables.slid[array];
+        if slid.0 == self.tables.walk && slid.1 != by {
+            return false;
+        }
+        *slid = (self.tables.walk, by);
+        match by {
+            0 => self.may(0, 1 << array),
+            _ => self.may(1 << array, 0),
+        }
+    }
+
+    /// Meets what chooses the places at which two terms read; `None` if nothing does.
+    fn choose(&mut self, side: usize, x: TermId, y: TermId) -> Option<bool> {
+        let store = self.shapes.terms[side].store;
+        let ((p, from, _), (q, to, _)) = (chosen(store, x)?, chosen(store, y)?);
+        let alike = store.label(x)[0] == store.label(y)[0]
+            && p.array == q.array
+            && p.form.len() == q.form.len()
+            && p.form.iter().zip(&q.form).all(|(a, b)| a.1 == b.1);
+        let (array, by) = (slot(p.array), distance(to) - distance(from));
+        let stays = |w: &mut Self| match w.shapes.slides & 1 << array {
+            0 => by == 0 && w.may(0, 1 << array),
+            _ => w.slide(array, by),
+        };
+        let mut both = p.form.iter().zip(&q.form);
+        Some(alike && stays(self) && both.all(|(a, b)| self.meet(side, a.0, b.0)))
     }
 
     /// Whether elements of these arrays may move, and parts that read those stay as they are.
@@ -364,7 +508,15 @@ impl<'w, 's> Walker<'w, 's> {
         if x == y {
             return self.may(0, terms.arrays[x.0 as usize]);
         }
-        if store.label(x) != store.label(y) || terms.shape(x) != terms.shape(y) {
+        if terms.shape(x) != terms.shape(y) {
+            return false;
+        }
+        if self.shapes.has_places
+            && let Some(alike) = self.choose(side, x, y)
+        {
+            return alike;
+        }
+        if store.label(x) != store.label(y) {
             return false;
         }
         let shape = |t: u32| terms.shape[t as usize];
@@ -457,6 +609,77 @@ fn samples_are_equal(stores: [&TermStore; 2], elements: &[Element]) -> bool {
     x == y
 }
 
+/// What a chunk knows of a class.
+#[derive(Clone, Default)]
+struct Known {
+    /// Members, the last one first, and what stands for them: what comes next is mostly like one of them in the order
+    /// of its ids.
+    recent: SmallVec<[(usize, usize); RENAMING.recent]>,
+    /// True if the last member was found by its key: the next one is in the same row, then.
+    by_key: bool,
+}
+
+/// Finds what stands for the elements of a chunk, one after the other.
+struct Finder<'f, 's> {
+    elements: &'f [Element],
+    classes: &'f Classes,
+    /// For each element the first one with its key. Keys are made when the first of them is asked for, and no thread that
+    /// waits for them works on something else.
+    twins: &'f (dyn Fn() -> &'f [usize] + Sync),
+    limits: &'f Limits,
+    walker: Walker<'f, 's>,
+    known: Vec<Known>,
+}
+
+impl Finder<'_, '_> {
+    fn are_alike(&mut self, from: usize, to: usize, order: Order) -> bool {
+        let (from, to) = (&self.elements[from], &self.elements[to]);
+        (from.array, from.bytes) == (to.array, to.bytes)
+            && self.limits.reached().is_none()
+            && self.walker.renames(from.content, to.content, order)
+    }
+
+    /// The element with the same key, if this one is its renaming.
+    fn twin(&mut self, i: usize, order: Order) -> Option<usize> {
+        let twin = (self.twins)()[i];
+        (twin != i && self.are_alike(twin, i, order)).then_some(twin)
+    }
+
+    /// An element that proves another, not after it: itself, or one that another may stand for in turn.
+    fn find(&mut self, i: usize) -> usize {
+        let Some(class) = self.classes.of[i].map(|c| c as usize) else {
+            return i;
+        };
+        let mut recent = std::mem::take(&mut self.known[class].recent);
+        let by_key = std::mem::take(&mut self.known[class].by_key);
+        let mut stands = None;
+        if by_key {
+            stands = self.twin(i, Order::Ids);
+            self.known[class].by_key = stands.is_some();
+        }
+        if stands.is_none() {
+            let like = |&(j, _): &(usize, usize)| self.are_alike(j, i, Order::Ids);
+            if let Some(k) = recent.iter().position(like) {
+                stands = Some(recent.remove(k).1);
+            }
+        }
+        let first = self.classes.first[class];
+        let orders = [Order::Ids, Order::Inputs];
+        if stands.is_none() && (i == first || orders.iter().any(|&o| self.are_alike(first, i, o))) {
+            stands = Some(first);
+        }
+        if stands.is_none() {
+            stands = orders.into_iter().find_map(|o| self.twin(i, o));
+            self.known[class].by_key = stands.is_some();
+        }
+        let stands = stands.unwrap_or(i);
+        recent.truncate(RENAMING.recent - 1);
+        recent.insert(0, (i, stands));
+        self.known[class].recent = recent;
+        stands
+    }
+}
+
 /// For each element the one that it is a renaming of, itself if it is none: a proof of those that
 /// stand for themselves proves all.
 ///
@@ -464,17 +687,20 @@ fn samples_are_equal(stores: [&TermStore; 2], elements: &[Element]) -> bool {
 pub(super) fn representatives(
     stores: [&TermStore; 2],
     elements: &[Element],
+    arrays: &Arrays,
     limits: &Limits,
 ) -> Vec<usize> {
     let themselves = || (0..elements.len()).collect();
     if elements.len() < RENAMING.elements || samples_are_equal(stores, elements) {
         return themselves();
     }
-    let shapes = Shapes::new(stores, elements);
+    let shapes = Shapes::new(stores, elements, arrays);
     let classes = Classes::new(&shapes, elements);
     if classes.first.is_empty() {
         return themselves();
     }
+    let twins: OnceLock<Vec<usize>> = OnceLock::new();
+    let twins = || &twins.get_or_init(|| keys::twins(&shapes, elements))[..];
     // Tables of walkers that are done: it takes time to make them. The substitution in them counts no
     // more, for what extends it may not be found from the start, and which chunk was done is chance.
     let free: Mutex<Vec<Tables>> = Mutex::default();
@@ -482,43 +708,32 @@ pub(super) fn representatives(
     let parts = elements.par_chunks(size).enumerate();
     let chunks: Vec<Vec<usize>> = work::side_by_side(parts, |(n, chunk)| {
         let tables = free.lock().ok().and_then(|mut free| free.pop());
-        let mut walker = Walker::new(&shapes, tables);
-        // Members of each class, the last one first, and what stands for them: what comes next is
-        // mostly like one of them in the order of its ids.
-        let mut last: Vec<SmallVec<[(usize, usize); RENAMING.recent]>> =
-            vec![SmallVec::new(); classes.first.len()];
-        let mut find = |i: usize| {
-            let Some(class) = classes.of[i].map(|c| c as usize) else {
-                return i;
-            };
-            let first = classes.first[class];
-            let late = limits.reached().is_some();
-            let mut like = |j: usize, order: Order| {
-                let (from, to) = (&elements[j], &elements[i]);
-                let one_way = (from.array, from.bytes) == (to.array, to.bytes);
-                i == j || one_way && !late && walker.renames(from.content, to.content, order)
-            };
-            let recent = &mut last[class];
-            if let Some(k) = recent.iter().position(|&(j, _)| like(j, Order::Ids)) {
-                let (_, stands) = recent.remove(k);
-                recent.insert(0, (i, stands));
-                return stands;
-            }
-            let is_like = like(first, Order::Ids) || like(first, Order::Inputs);
-            let stands = if is_like { first } else { i };
-            recent.truncate(RENAMING.recent - 1);
-            recent.insert(0, (i, stands));
-            stands
+        let mut finder = Finder {
+            elements,
+            classes: &classes,
+            twins: &twins,
+            limits,
+            walker: Walker::new(&shapes, tables),
+            known: vec![Known::default(); classes.first.len()],
         };
         let start = n * size;
-        let found = (start..start + chunk.len()).map(&mut find).collect();
+        let found = (start..start + chunk.len())
+            .map(|i| finder.find(i))
+            .collect();
         if let Ok(mut free) = free.lock() {
-            free.push(walker.tables);
+            free.push(finder.walker.tables);
         }
         found
     });
-    chunks.concat()
+    // What stands for an element of another chunk may be like an earlier one.
+    let mut stands = chunks.concat();
+    for i in 0..stands.len() {
+        stands[i] = stands[stands[i]];
+    }
+    stands
 }
 
+#[cfg(test)]
+mod row_tests;
 #[cfg(test)]
 mod tests;

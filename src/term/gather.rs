@@ -15,7 +15,7 @@
 use rustc_hash::FxHashMap;
 
 use super::bits::sext;
-use super::{ArrayId, BitsOp, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, Copied, Term, TermId, TermStore};
 
 /// The first id of a place.
 const FIRST: u32 = 1 << 30;
@@ -58,7 +58,7 @@ pub fn distance(off: u64) -> i64 {
 }
 
 /// A linear form with its constant part, and what has to be true for it to be the bits' value.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Linear {
     /// Terms with their coefficients, in order.
     pub terms: Vec<(TermId, i128)>,
@@ -142,11 +142,15 @@ impl TermStore {
     /// Takes over the places of another store, with their ids, and what they are made of.
     pub fn take_places(&mut self, other: &TermStore) {
         // What a place is made of stands at places with smaller ids only.
+        let mut copied = Copied::default();
         for (i, p) in other.places.iter().enumerate() {
-            let roots: Vec<TermId> = p.form.iter().map(|f| f.0).collect();
-            let map = self.import_only(other, &roots);
+            let known: FxHashMap<TermId, TermId> = p
+                .form
+                .iter()
+                .map(|&(t, _)| (t, self.import_one(other, t, &mut copied, |_, _| {})))
+                .collect();
             let id = ArrayId(FIRST + i as u32);
-            other.moved_array(id, self, |t| map[t.0 as usize]);
+            other.moved_array(id, self, |t| known[&t]);
         }
     }
 
@@ -170,21 +174,17 @@ impl TermStore {
         self.place_of(array).map_or(array, |p| p.array)
     }
 
-    /// The arrays in which data choose places, those that choose them, and those that are sorted.
-    pub fn linked_arrays(&self) -> Vec<ArrayId> {
-        let forms = self.places.iter().flat_map(|p| p.form.iter().map(|f| f.0));
-        let forms: Vec<TermId> = forms.collect();
-        let mut out: Vec<ArrayId> = self.places.iter().map(|p| p.array).collect();
-        for t in self.reachable(&forms) {
-            if let Term::Bytes { array, .. } | Term::Elem { array, .. } = self.get(t) {
-                out.push(array);
-            }
-        }
-        let sorted = self.facts.all().iter().filter(|e| e.sorted);
-        out.extend(sorted.map(|e| e.array));
-        out.sort_unstable();
-        out.dedup();
-        out
+    /// The arrays in which data choose places.
+    pub fn chosen_arrays(&self) -> impl Iterator<Item = ArrayId> {
+        self.places.iter().map(|p| p.array)
+    }
+
+    /// The distances from the start of its array that a place may have, without the constant part; `None` beyond 128 bits.
+    pub fn distances(&self, place: &Place) -> Option<(i128, i128)> {
+        let mut linear = Linear::default();
+        let terms = place.form.iter().map(|&(t, k)| (t, i128::from(k)));
+        linear.terms.extend(terms);
+        linear.interval(|t| self.integer_range(t))
     }
 
     /// An element at a place that some integers no longer choose, as what it is in another store; `None` if they all

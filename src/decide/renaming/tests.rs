@@ -61,7 +61,7 @@ fn build(s: &mut TermStore, leaves: &[TermId], steps: &[Step]) -> TermId {
 }
 
 /// An element of a fourth array, and its content after both runs.
-fn element(content: [TermId; 2]) -> Element {
+pub(super) fn element(content: [TermId; 2]) -> Element {
     Element {
         array: ArrayId(3),
         off: 0,
@@ -94,7 +94,7 @@ proptest! {
             [side(&mut stores[0], &reference), side(&mut stores[1], &optimized)]
         });
         let elements = pairs.map(element);
-        let shapes = Shapes::new(stores.each_ref(), &elements);
+        let shapes = Shapes::new(stores.each_ref(), &elements, &Arrays::default());
         let mut walker = Walker::new(&shapes, None);
         // The second walk may extend what the first has found.
         let order = if by_inputs { Order::Inputs } else { Order::Ids };
@@ -145,7 +145,7 @@ fn rename(f: impl Fn(&mut TermStore, u64) -> TermId) -> bool {
         let two = b.integer(2);
         [x, b.mul(y, two)]
     });
-    let shapes = Shapes::new(stores.each_ref(), &pairs.map(element));
+    let shapes = Shapes::new(stores.each_ref(), &pairs.map(element), &Arrays::default());
     let mut walker = Walker::new(&shapes, None);
     let found = walker.renames(pairs[0], pairs[1], Order::Ids);
     assert_eq!(walker.renames(pairs[0], pairs[1], Order::Inputs), found);
@@ -212,7 +212,7 @@ fn tables_of_a_walker_that_is_done_tell_nothing() {
             s.add(product, a)
         })
     });
-    let shapes = Shapes::new(stores.each_ref(), &pairs.map(element));
+    let shapes = Shapes::new(stores.each_ref(), &pairs.map(element), &Arrays::default());
     let mut walker = Walker::new(&shapes, None);
     assert!(!walker.renames(pairs[0], pairs[1], Order::Ids));
     assert!(walker.renames(pairs[0], pairs[1], Order::Inputs));
@@ -254,7 +254,12 @@ fn elements_stand_for_their_like() {
             }
         })
         .collect();
-    let found = representatives(stores.each_ref(), &elements, &Options::default().limits);
+    let found = representatives(
+        stores.each_ref(),
+        &elements,
+        &Arrays::default(),
+        &Options::default().limits,
+    );
     let expected: Vec<usize> = (0..32).map(|r| if r == 20 { 20 } else { 0 }).collect();
     assert_eq!(found, expected);
 }
