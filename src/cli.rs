@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use indexmap::IndexMap;
 
 use crate::number_args::NumberArgs;
-use crate::several::{BitsArgs, ClassesArgs, RowsArgs};
+use crate::several::{BitsArgs, ClassesArgs, RowsArgs, StepsArgs};
 use volta::gate::Shard;
 use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
@@ -72,6 +72,25 @@ Examples:
 
 Exit status: 0 every entry got its `expect`, 1 one did not or has something denied, 2 a bad manifest or input";
 
+const STEPS_EXAMPLES: &str = "\
+The file:
+  [naive]                     # file, entry, block, grid, args, dynamic-shared, or a formula
+  file = \"softmax.ptx\"
+  entry = \"naive\"
+  block = \"{rows}\"
+
+  [defaults]                  # or at the top: what a [[check]] of a manifest can say of both kernels
+  args = { 0 = \"in:f32[{rows},{cols}]\", 1 = \"out:f32[{rows},{cols}]\", 2 = \"{cols}\" }
+  for = { rows = [77, 128], cols = [53, 96] }
+
+  [[step]]                    # as [naive], with a name; the file of [naive] if none is given
+  name = \"one warp a row\"
+  entry = \"warp\"
+  block = 32
+  grid = \"{rows}\"
+
+Exit status: 0 every step is equivalent, 1 one is not or has something denied, 2 input error, 3 unknown";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -93,6 +112,9 @@ pub(crate) enum Command {
     /// What a kernel computes, as formulas that are proved.
     #[command(after_help = lift_args::EXAMPLES)]
     Lift(Box<lift_args::LiftArgs>),
+    /// Compare the steps of an operator with its naive kernel, and each with the step before.
+    #[command(after_help = STEPS_EXAMPLES)]
+    Steps(Box<StepsArgs>),
     /// Run every check and race of a manifest.
     #[command(after_help = GATE_EXAMPLES)]
     Gate(Box<GateArgs>),
@@ -135,6 +157,7 @@ impl Command {
             Command::Rows(_) => "rows",
             Command::Run(_) => "run",
             Command::Lift(_) => "lift",
+            Command::Steps(_) => "steps",
             Command::Gate(_) => "gate",
             Command::Serve(_) => "serve",
             Command::ServeWorker(_) => "serve-worker",
@@ -172,6 +195,7 @@ impl Command {
             }
             Command::Lift(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
             Command::Gate(_)
+            | Command::Steps(_)
             | Command::Classes(_)
             | Command::Init(_)
             | Command::Dump(_)
@@ -199,6 +223,7 @@ impl Command {
             Command::Run(a) => Some(&a.output),
             Command::Lift(a) => Some(&a.output),
             Command::Gate(a) => Some(&a.output),
+            Command::Steps(a) => Some(&a.output),
             _ => None,
         }
     }
@@ -523,6 +548,17 @@ impl OutputArgs {
     /// The format that was asked for.
     pub(crate) fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format }
+    }
+
+    /// The flags as a layer of settings above those of a manifest.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            timeout: self.timeout,
+            budget: self.budget,
+            memory_limit: self.memory_limit,
+            deny: self.deny.clone(),
+            ..Settings::default()
+        }
     }
 }
 

@@ -85,7 +85,12 @@ fn side_by_side(
 
 /// One answer for all instances of a command.
 pub fn merge(command: &str, mut parts: Vec<AtSize>) -> Result<Answer, Failure> {
-    unite(&mut parts);
+    unite(
+        parts
+            .iter_mut()
+            .filter_map(|p| p.result.as_mut().ok())
+            .collect(),
+    );
     let instances: Vec<Instance> = parts.iter().map(|p| instance(command, p)).collect();
     let failed = parts
         .iter()
@@ -157,10 +162,8 @@ fn of_other_sizes(worst: &Answer) -> String {
     }
 }
 
-/// Leaves out of each answer what it was too small to show, and another instance shows.
-fn unite(parts: &mut [AtSize]) {
-    let mut answers: Vec<&mut Answer> = Vec::new();
-    answers.extend(parts.iter_mut().filter_map(|p| p.result.as_mut().ok()));
+/// Leaves out of each answer what it was too small to show, and another one shows.
+pub(crate) fn unite(mut answers: Vec<&mut Answer>) {
     let mut reports: Vec<&mut Report> = answers.iter_mut().map(|a| &mut a.report).collect();
     let changed = coverage::unite(&mut reports);
     for (answer, changed) in answers.into_iter().zip(changed) {

@@ -55,7 +55,8 @@
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
 //!   worker processes for a client; `trial` runs kernels on known data where they depend on it, and
-//!   `cases` once for each content of a few small integers. [`prepared`] holds a reference for many candidates.
+//!   `cases` once for each content of a few small integers. [`prepared`] holds a reference for many candidates; [`steps`]
+//!   compares the steps of one operator with its naive kernel and with each other.
 //!
 //! # Invariants
 //!
@@ -104,6 +105,7 @@ pub mod slack;
 pub mod spec;
 pub mod spec_file;
 mod special;
+pub mod steps;
 pub mod term;
 mod trial;
 pub mod work;

@@ -21,6 +21,7 @@ use volta::report::gate::GateReport;
 use volta::report::{self, Answer, EXIT_ERROR, Failure, explain};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
+use volta::steps::{StepsReport, steps};
 use volta::{
     check, classes, dump, gate, instances, lift, progress, race, rows, serve, slack, spec,
 };
@@ -98,6 +99,7 @@ enum Done {
     Text(String),
     Answer(Box<Answer>),
     Gate(GateReport),
+    Steps(StepsReport),
 }
 
 impl Done {
@@ -116,6 +118,11 @@ impl Done {
             (Done::Gate(g), Format::Junit) => junit::gate(g),
             (Done::Gate(g), Format::Html) => html::gate(g),
             (Done::Gate(g), Format::Human) => human::gate(g),
+            (Done::Steps(s), Format::Json) => json::text(&s.answer()),
+            (Done::Steps(s), Format::Sarif) => json::text(&sarif::gate(&s.checks)),
+            (Done::Steps(s), Format::Junit) => junit::gate(&s.checks),
+            (Done::Steps(s), Format::Html) => html::gate(&s.checks),
+            (Done::Steps(s), Format::Human) => s.text(),
         }
     }
 }
@@ -247,6 +254,7 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
             Ok((Done::Answer(Box::new(answer)), code))
         }
         Command::Gate(a) => run_gate(a),
+        Command::Steps(a) => run_steps(a),
         Command::Serve(a) => serve(a),
         Command::ServeWorker(a) => {
             serve::worker::work(a.memory_limit);
@@ -423,13 +431,7 @@ fn serve(a: &ServeArgs) -> Result<(Done, u8), Failure> {
 fn run_classes(a: &several::ClassesArgs) -> Result<(Done, u8), Failure> {
     let request = gate::Request {
         only: Some(volta::answer::Command::Classes),
-        over: Settings {
-            timeout: a.output.timeout,
-            budget: a.output.budget,
-            memory_limit: a.output.memory_limit,
-            deny: a.output.deny.clone(),
-            ..Settings::default()
-        },
+        over: a.output.settings(),
         ..gate::Request::default()
     };
     limits::limit_process(a.output.memory_limit);
@@ -457,26 +459,32 @@ fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
             path,
             bless: a.bless,
         }),
-        over: Settings {
-            timeout: a.output.timeout,
-            budget: a.output.budget,
-            memory_limit: a.output.memory_limit,
-            deny: a.output.deny.clone(),
-            ..Settings::default()
-        },
+        over: a.output.settings(),
     };
     limits::limit_process(a.output.memory_limit);
+    let report = with_progress(|progress| gate::gate(&a.manifest, &request, progress))?;
+    let code = report.exit();
+    Ok((Done::Gate(report), code))
+}
+
+fn run_steps(a: &several::StepsArgs) -> Result<(Done, u8), Failure> {
+    limits::limit_process(a.output.memory_limit);
+    let over = a.output.settings();
+    let report = with_progress(|progress| steps(&a.file, &over, progress))?;
+    let code = report.exit();
+    Ok((Done::Steps(report), code))
+}
+
+/// Does work of several parts, with a bar on a terminal: the parts that are done, all, and the name of the last one.
+fn with_progress<T>(work: impl FnOnce(&(dyn Fn(usize, usize, &str) + Sync)) -> T) -> T {
     let bar = progress_bar();
-    let progress = |done: usize, all: usize, name: &str| {
+    let done = work(&|done, all, name| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
         bar.set_message(name.to_string());
-    };
-    let report = gate::gate(&a.manifest, &request, &progress);
+    });
     bar.finish_and_clear();
-    let report = report?;
-    let code = report.exit();
-    Ok((Done::Gate(report), code))
+    done
 }
 
 fn run_dump(a: &DumpArgs, sizes: &Sizes) -> Result<String, Failure> {

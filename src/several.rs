@@ -36,6 +36,15 @@ pub(crate) struct ClassesArgs {
     pub output: OutputArgs,
 }
 
+/// `volta steps`.
+#[derive(Debug, Args)]
+pub(crate) struct StepsArgs {
+    /// The file: [naive], a [[step]] for each step, and what all of them are given.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
 /// `volta rows`.
 #[derive(Debug, Args)]
 pub(crate) struct RowsArgs {

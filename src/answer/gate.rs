@@ -14,7 +14,7 @@ pub struct Gate {
     /// Version of volta.
     pub volta: String,
     /// Always `gate`.
-    pub command: GateCommand,
+    pub command: ManifestCommand,
     /// Entries that got what they must get.
     pub passed: u64,
     /// The others.
@@ -26,12 +26,24 @@ pub struct Gate {
     pub ledger: Vec<String>,
 }
 
-/// The command `gate`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-pub enum GateCommand {
-    /// The only one.
-    #[serde(rename = "gate")]
+/// A command about a file of comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ManifestCommand {
+    /// Does every entry get its verdict?
     Gate,
+    /// Is every step of an operator what the naive kernel is?
+    Steps,
+}
+
+impl ManifestCommand {
+    /// The word of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            ManifestCommand::Gate => "gate",
+            ManifestCommand::Steps => "steps",
+        }
+    }
 }
 
 /// One entry.

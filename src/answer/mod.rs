@@ -23,6 +23,7 @@ pub mod precision;
 pub mod rounding;
 pub mod schema;
 pub mod slack;
+pub mod steps;
 pub mod verdict;
 
 pub use bits::{Class, RowLaunch, Rows, Sass};
@@ -43,6 +44,7 @@ pub use precision::Precision;
 pub use rounding::Rounding;
 pub use schema::Schema;
 pub use slack::{Breaks, Slack, State, Synchronisation};
+pub use steps::{OneStep, Steps};
 pub use verdict::{Values, Verdict};
 
 /// The command that an answer is to.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ErrorAnswer, Gate, Report};
+use super::{ErrorAnswer, Gate, Report, Steps};
 
 /// Version of the shape of the JSON output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,7 @@ pub fn version() -> String {
 enum Object {
     Report(Box<Report>),
     Gate(Gate),
+    Steps(Steps),
     Error(ErrorAnswer),
 }
 

@@ -14,6 +14,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
+use crate::answer::gate::ManifestCommand;
 use crate::answer::{Command, ErrorKind, Kind, UnknownKind, WarningKind};
 use crate::check::check_prepared;
 use crate::classes::classes;
@@ -157,6 +158,7 @@ pub fn gate(
         None => Vec::new(),
     };
     Ok(GateReport {
+        command: ManifestCommand::Gate,
         entries,
         ledger,
         stats: request.stats,

@@ -1,9 +1,10 @@
-//! What the entries of a manifest found, as every format writes it.
+//! What the entries of a manifest, or the comparisons of a file of steps, found, as every format writes it.
 
 use std::time::Duration;
 
-use super::{Answer, EXIT_ERROR, Failure};
+use super::{Answer, EXIT_ERROR, EXIT_UNKNOWN, Failure};
 use crate::answer::Command;
+use crate::answer::gate::ManifestCommand;
 
 /// A line of a manifest.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub struct EntryResult {
 /// The results of a manifest.
 #[derive(Clone, Debug)]
 pub struct GateReport {
+    /// What was asked.
+    pub command: ManifestCommand,
     /// Entries in order.
     pub entries: Vec<EntryResult>,
     /// What a ledger says of no entry that was run: lines without an entry, the sum of all work. Each is a failure.
@@ -57,9 +60,14 @@ impl GateReport {
     /// The exit status of the contract.
     pub fn exit(&self) -> u8 {
         if self.entries.iter().any(|e| e.result.is_err()) {
-            EXIT_ERROR
-        } else {
-            u8::from(self.passed() < self.entries.len() || !self.ledger.is_empty())
+            return EXIT_ERROR;
+        }
+        let failed = self.entries.iter().filter(|e| !e.ok);
+        let mut failed = failed.filter_map(|e| e.result.as_ref().ok());
+        let (is_steps, all) = (self.command == ManifestCommand::Steps, self.entries.len());
+        match self.passed() < all || !self.ledger.is_empty() {
+            true if is_steps && failed.all(|a| a.exit() == EXIT_UNKNOWN) => EXIT_UNKNOWN,
+            is_bad => u8::from(is_bad),
         }
     }
 }

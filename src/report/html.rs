@@ -84,7 +84,7 @@ pub fn gate(g: &GateReport) -> String {
     let class = if failed == 0 { "good" } else { "bad" };
     let mut files = Files::default();
     page(
-        "volta gate",
+        &format!("volta {}", g.command.name()),
         html! {
             h1 { span.v.(class) { (g.passed()) " passed, " (failed) " failed" } }
             div.wide { table {

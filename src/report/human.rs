@@ -35,7 +35,7 @@ const FORMULA: usize = 20;
 /// Places of one kind of rounding that are shown.
 const PLACES: usize = 3;
 
-const BOLD: Style = Style::new().bold();
+pub(crate) const BOLD: Style = Style::new().bold();
 
 /// The report as text.
 pub fn report(r: &Report) -> String {

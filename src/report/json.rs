@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::gate::GateReport;
-use crate::answer::gate::GateCommand;
+use super::gate::{EntryResult, GateReport};
 use crate::answer::{Error, ErrorAnswer, Gate, GateEntry, GateResult, Schema, schema};
 
 use super::Failure;
@@ -32,6 +31,14 @@ pub fn failure(command: Option<&str>, f: &Failure) -> ErrorAnswer {
     }
 }
 
+/// What was found about an entry.
+pub fn result(e: &EntryResult) -> GateResult {
+    match &e.result {
+        Ok(answer) => GateResult::Report(Box::new(answer.report.clone())),
+        Err(f) => GateResult::Error(failure(Some(e.command.name()), f)),
+    }
+}
+
 /// The object of a gate.
 pub fn gate(g: &GateReport) -> Gate {
     let entries = g.entries.iter().map(|e| GateEntry {
@@ -42,15 +49,12 @@ pub fn gate(g: &GateReport) -> Gate {
         why: e.why.clone(),
         cached: e.result.as_ref().is_ok_and(|a| a.cached),
         peak_bytes: e.peak,
-        result: match &e.result {
-            Ok(answer) => GateResult::Report(Box::new(answer.report.clone())),
-            Err(f) => GateResult::Error(failure(Some(e.command.name()), f)),
-        },
+        result: result(e),
     });
     Gate {
         schema: Schema::V2,
         volta: schema::version(),
-        command: GateCommand::Gate,
+        command: g.command,
         passed: g.passed() as u64,
         failed: (g.entries.len() - g.passed()) as u64,
         entries: entries.collect(),

@@ -79,7 +79,7 @@ pub fn gate(g: &GateReport) -> String {
         };
         ("ledger".to_string(), Duration::ZERO, Some(problem))
     });
-    suite("gate", cases.chain(ledger))
+    suite(g.command.name(), cases.chain(ledger))
 }
 
 /// Why a case is not a success.

@@ -35,6 +35,9 @@ pub use launches::Ran;
 /// Exit status of a usage or input error.
 pub const EXIT_ERROR: u8 = 2;
 
+/// Exit status where nothing is claimed.
+pub const EXIT_UNKNOWN: u8 = 3;
+
 /// A report as it is written: every output format is made from it, and it can be kept.
 #[derive(Clone, Debug)]
 pub struct Answer {

@@ -20,6 +20,7 @@ mod same_bits;
 mod sequences;
 mod serve;
 mod slack;
+mod steps;
 mod terminal;
 mod untrusted;
 
