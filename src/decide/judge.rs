@@ -42,22 +42,12 @@ pub(crate) struct Named {
 impl Named {
     /// `None` if no library function was expanded.
     pub(super) fn of(store: &TermStore, conditions: &[Condition]) -> Option<Named> {
+        if store.len() > ROUNDS.named_terms {
+            return None;
+        }
         let pairs = conditions.iter().flat_map(|c| &c.pairs);
         let roots: Vec<TermId> = pairs.flat_map(|&(a, b)| [a, b]).collect();
-        if store.len() > ROUNDS.named_terms || roots.chunks(2).all(|p| p[0] == p[1]) {
-            return None;
-        }
-        let idioms = Idioms::of(store, &roots);
-        if idioms.is_empty() {
-            return None;
-        }
-        let mut named = TermStore::new();
-        let is_tanh = |t| matches!(store.get(t), Term::Fun(Fun::Tanh, _));
-        named.library_tanh =
-            store.library_tanh || !store.reachable(&roots).into_iter().any(is_tanh);
-        let roots = idioms.apply(store, &roots, &mut named);
-        // What holds of all inputs holds of these.
-        named.import_below(store, &[]);
+        let (named, roots, idioms) = Named::of_roots(store, &roots)?;
         let mut roots = roots.chunks(2).map(|p| (p[0], p[1]));
         let goals = conditions.iter().map(|c| c.pairs.len());
         let pairs = goals.map(|n| roots.by_ref().take(n).collect()).collect();
@@ -66,6 +56,24 @@ impl Named {
             pairs,
             idioms,
         })
+    }
+
+    /// The same of pairs of terms, one behind the other, with the functions.
+    fn of_roots(store: &TermStore, roots: &[TermId]) -> Option<(TermStore, Vec<TermId>, Idioms)> {
+        if roots.chunks(2).all(|p| p[0] == p[1]) {
+            return None;
+        }
+        let idioms = Idioms::of(store, roots);
+        if idioms.is_empty() {
+            return None;
+        }
+        let mut named = TermStore::new();
+        let is_tanh = |t| matches!(store.get(t), Term::Fun(Fun::Tanh, _));
+        named.library_tanh = store.library_tanh || !store.reachable(roots).into_iter().any(is_tanh);
+        let roots = idioms.apply(store, roots, &mut named);
+        // What holds of all inputs holds of these.
+        named.import_below(store, &[]);
+        Some((named, roots, idioms))
     }
 }
 
@@ -146,20 +154,37 @@ impl Judge<'_> {
                 *goal = &unknown;
             }
         }
-        let look = refute::screen(store, &goals, self.arrays, self.options);
+        // In a large store functions are named for the elements alone that are looked at.
+        let by_name = |goals: &Pairs| match self.named {
+            Some(_) => None,
+            None => self.by_name(goals),
+        };
+        let look = refute::screen(store, &goals, self.arrays, self.options, &by_name);
         rulings.tried += look.tried;
-        let Some((i, found)) = look.found else {
+        rulings.suspect = look.suspect;
+        let Some((i, found, named)) = look.found else {
             return false;
         };
-        self.refute(rulings, i, self.refutation(found));
+        self.refute(rulings, i, self.refutation(found, named));
         true
     }
 
-    fn refutation(&self, found: refute::Found) -> Ruling {
+    fn refutation(&self, found: refute::Found, named: bool) -> Ruling {
         Ruling::Refuted {
             found: Box::new(found),
-            named: self.named.is_some(),
+            named: named || self.named.is_some(),
         }
+    }
+
+    /// The goals of one element with library functions by their names, where there are any.
+    fn by_name(&self, goals: &Pairs) -> Option<(TermStore, Pairs)> {
+        let mut own = TermStore::new();
+        let roots: Vec<TermId> = goals.iter().flat_map(|&(a, b)| [a, b]).collect();
+        let roots = own.import_below(self.store, &roots);
+        own.library_tanh = self.store.library_tanh;
+        let named = Named::of_roots(&own, &roots)?;
+        let pairs = named.1.chunks(2).map(|p| (p[0], p[1])).collect();
+        Some((named.0, pairs))
     }
 
     /// Ends the decision with the refutation of an element; what is proved of others stays.
@@ -216,7 +241,7 @@ impl Judge<'_> {
             let search = self.look(store, goals[i], SEARCHES.thorough);
             rulings.tried += search.tried;
             if let Some(found) = search.found {
-                self.refute(rulings, i, self.refutation(found));
+                self.refute(rulings, i, self.refutation(found, false));
                 return;
             }
         }
@@ -236,7 +261,7 @@ impl Judge<'_> {
         }
         let search = self.look(store, goals, SEARCHES.quick);
         let ruling = match search.found {
-            Some(found) => self.refutation(found),
+            Some(found) => self.refutation(found, false),
             // What a quick search does not refute is worth a proof by cases.
             None if !search.within_rounding
                 && matches!(failure.0, Proof::Differs | Proof::Pole(_)) =>

@@ -11,18 +11,33 @@ pub(crate) struct Screen {
     pub least: usize,
     /// Candidates that are evaluated with known error before the look ends without an answer.
     pub checks: usize,
+    /// Those of one element, and elements that are looked at on one input beside the one that is furthest apart.
+    pub element_checks: usize,
+    pub spread: usize,
     /// Terms and edges that may be evaluated with known error.
     pub check_steps: u64,
     /// The least relative difference in doubles that makes a candidate.
     pub seen: f64,
+    /// The least one that rounding hardly explains, and how many of the first inputs are ordinary numbers.
+    pub suspect: f64,
+    pub ordinary: usize,
+    /// Searches of elements that are so far apart there, and the terms and edges that each may evaluate in doubles.
+    pub searches: usize,
+    pub search_steps: u64,
 }
 
 pub(crate) const SCREEN: Screen = Screen {
     steps: 6_000_000,
     least: 2,
     checks: 6,
+    element_checks: 2,
+    spread: 2,
     check_steps: 1_000_000,
     seen: 1.0 / (1 << 17) as f64,
+    suspect: 0.03,
+    ordinary: 3,
+    searches: 3,
+    search_steps: 500_000,
 };
 
 /// Searches for inputs that tell one element apart.
@@ -165,9 +180,11 @@ pub(crate) struct Tactics {
     /// Terms of a store beyond which needs are not used as facts: each set of facts has a scratch as
     /// large as the store.
     pub facts_terms: usize,
-    /// Terms of a goal whose integers are taken one number after the other, and cases of it.
+    /// Terms of a goal whose integers are taken one number after the other, or whose conditions are, and cases of it.
     pub index_terms: usize,
     pub index_cases: usize,
+    /// Conditions that both sides choose by, of which each is taken apart.
+    pub index_conditions: usize,
     /// Denominators of the reference that are taken not to be 0.
     pub denominators: usize,
     /// Additions and multiples of one sum that is taken apart, and terms below all its summands, counted
@@ -184,6 +201,7 @@ pub(crate) const TACTICS: Tactics = Tactics {
     facts_terms: 100_000,
     index_terms: 1 << 12,
     index_cases: 256,
+    index_conditions: 4,
     denominators: 16,
     summands: 1 << 16,
     summand_terms: 1 << 20,

@@ -72,6 +72,8 @@ pub(crate) struct Rulings {
     pub chance: Option<Chance>,
     /// Inputs that were tried.
     pub tried: u64,
+    /// An element that nothing refuted and whose sides are this far apart in doubles on an ordinary input.
+    pub suspect: Option<(usize, f64)>,
 }
 
 /// What a proof by evaluation at random points may be wrong by.

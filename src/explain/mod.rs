@@ -105,6 +105,19 @@ fn tally(decided: &Decided, arrays: &Arrays, options: &Options, decision: &mut D
         .into_iter()
         .map(|(_, u, pair)| with_difference(decided, arrays, options, u, pair));
     decision.unknowns = said.collect();
+    if let Some((i, distance)) = decided.rulings.suspect
+        && let Some(first) = decision.unknowns.first_mut()
+        && decided.rulings.of.get(i).is_some_and(Ruling::is_open)
+    {
+        let c = &decided.conditions[i];
+        let name = text::element(arrays, c.array, c.off, c.bytes as u64);
+        let distance = match (1e-2..1e6).contains(&distance) {
+            true => format!("{distance:.2}"),
+            false => format!("{distance:.1e}"),
+        };
+        let suspect = format!("; probably wrong at {name}: {distance} apart on a drawn input");
+        first.message.push_str(&suspect);
+    }
     let mut of = decided.rulings.of.iter().filter(|r| r.is_open());
     decision.by_rounding = !decision.unknowns.is_empty() && of.all(Ruling::is_for_rounding);
     if logarithms {

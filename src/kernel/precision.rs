@@ -17,9 +17,10 @@
 
 use super::operands::uses;
 use super::{
-    AsyncOp, AtomOp, BulkOp, FloatOp, Fmt, IntOp, Kernel, MatTy, NumTy, Op, Pc, RegId, Space, Src,
-    TensorKind, TensorOp,
+    AsyncOp, AtomOp, BulkOp, FloatOp, Fmt, IntOp, Kernel, MatTy, NumTy, Op, Pc, RegId, Rnd, Space,
+    Src, TensorKind, TensorOp,
 };
+use crate::number;
 
 pub mod compare;
 mod cuts;
@@ -180,8 +181,9 @@ fn narrows(kernel: &Kernel, pc: Pc, out: &mut Vec<Rounding>) {
         Op::Cvt {
             from,
             to: NumTy::Float(to),
+            src,
             ..
-        } => {
+        } if !keeps(kernel, *src, *from, *to) => {
             let wide = match from {
                 NumTy::Float(f) => f.precision(),
                 NumTy::Int(t) => u32::from(t.width) - u32::from(t.signed),
@@ -193,8 +195,12 @@ fn narrows(kernel: &Kernel, pc: Pc, out: &mut Vec<Rounding>) {
         Op::CvtNarrow {
             from, to, parts, ..
         } if narrow(*to) && to.precision() < from.precision() => {
-            let from = Some(NumTy::Float(*from));
-            add(*to, Narrowing::Conversion, from, parts.len());
+            let from = NumTy::Float(*from);
+            let rounded = parts.iter().filter(|p| !keeps(kernel, **p, from, *to));
+            match rounded.count() {
+                0 => {}
+                n => add(*to, Narrowing::Conversion, Some(from), n),
+            }
         }
         Op::Float { op, fmt, lanes, .. } if narrow(*fmt) && !exact(*op) => {
             add(*fmt, Narrowing::Arithmetic, None, *lanes as usize);
@@ -293,6 +299,23 @@ fn constant(kernel: &Kernel, src: Src) -> Option<u64> {
         ) => Some(*n),
         _ => None,
     }
+}
+
+/// Is an operand a number that a format holds as it is?
+fn keeps(kernel: &Kernel, src: Src, from: NumTy, to: Fmt) -> bool {
+    let Some(bits) = constant(kernel, src) else {
+        return false;
+    };
+    let value = match from {
+        NumTy::Float(f) => number::to_double(f, bits),
+        NumTy::Int(ty) => match i32::try_from(crate::term::sext(bits, ty.width)) {
+            Ok(v) if ty.signed || v >= 0 => f64::from(v),
+            _ => return false,
+        },
+    };
+    let exact = number::decode(Fmt::F64, value.to_bits());
+    let rounded = exact.encode(to, Rnd::Rn);
+    rounded.is_some_and(|r| number::to_double(to, r).to_bits() == value.to_bits())
 }
 
 /// Does an operation give one of its operands, or one with another sign?

@@ -2,13 +2,17 @@
 //!
 //! The problem: most wrong kernels differ from their reference on almost every input, and to build a
 //! canonical form of what is wrong can take a minute. The way: all goals that differ are one cone of
-//! terms, which is evaluated in doubles on a few inputs; the element that is furthest apart is then
-//! evaluated with known error like every other candidate.
+//! terms, which is evaluated in doubles on a few inputs; the element that is furthest apart, and some that are spread over
+//! the outputs, are then evaluated with known error like every other candidate. Where library functions are written out,
+//! that error is known by their names, which are found below one element for this.
 //!
 //! Sound: an answer was checked by [`Hunt::check`]. Not claimed: that no answer means anything.
 
+use rustc_hash::FxHashMap;
+
 use super::cells;
 use super::patterns::{self, Pattern, Random};
+use super::search::{Budget, search};
 use super::witness::{Checked, Found, Hunt};
 use crate::decide::goal::Pairs;
 use crate::decide::limits::SCREEN;
@@ -20,8 +24,12 @@ use crate::work;
 /// What a look found.
 #[derive(Debug, Default)]
 pub(crate) struct Look {
-    /// An element, by its place, and an input that tells its sides apart.
-    pub found: Option<(usize, Found)>,
+    /// An element, by its place, an input that tells its sides apart, and whether library functions stood by their names
+    /// for that element alone.
+    pub found: Option<(usize, Found, bool)>,
+    /// An element, by its place, of which the sides are this far apart in doubles on an ordinary input: most likely they
+    /// differ.
+    pub suspect: Option<(usize, f64)>,
     /// Inputs that were tried.
     pub tried: u64,
 }
@@ -60,6 +68,7 @@ pub(crate) fn screen(
     goals: &[&Pairs],
     arrays: &Arrays,
     options: &Options,
+    by_name: &dyn Fn(&Pairs) -> Option<(TermStore, Pairs)>,
 ) -> Look {
     let mut out = Look::default();
     // Places of elements, with the goals that differ.
@@ -82,8 +91,10 @@ pub(crate) fn screen(
         .iter()
         .any(|c| matches!(c.ty, ElemTy::Int { .. }));
     let mut random = Random(options.seed);
-    let (mut checks, mut check_steps) = (0, 0);
-    for (n, pattern) in inputs(integers, near.len()).into_iter().enumerate() {
+    // Those at the element that is furthest apart, and at others.
+    let mut looks = [Looks::default(), Looks::default()];
+    let mut suspects = Vec::new();
+    'inputs: for (n, pattern) in inputs(integers, near.len()).into_iter().enumerate() {
         let spent = all.cost() * n as u64;
         if n >= SCREEN.least && spent >= SCREEN.steps || options.limits.reached().is_some() {
             break;
@@ -91,25 +102,100 @@ pub(crate) fn screen(
         let values = patterns::candidate(all.cells(), pattern, &near, &mut random);
         out.tried += 1;
         work::spend(all.cost());
-        let Some(k) = furthest(&all.differences(&values)) else {
-            continue;
-        };
-        let place = differing[k].0;
-        let hunt = Hunt::new(store, goals[place], arrays);
-        let cost = hunt.cost();
-        if checks == SCREEN.checks || checks > 0 && check_steps + cost > SCREEN.check_steps {
-            break;
+        let differences = all.differences(&values);
+        for (nth, k) in candidates(&differences).enumerate() {
+            let place = differing[k].0;
+            let looks = &mut looks[usize::from(nth > 0)];
+            let is_ordinary = n < SCREEN.ordinary && differences[k] >= SCREEN.suspect;
+            if is_ordinary && suspects.len() < SCREEN.searches && !suspects.contains(&place) {
+                suspects.push(place);
+                let distance = || Some((place, all.distance(k, &values)?));
+                out.suspect = out.suspect.or_else(distance);
+            }
+            if nth > 0 && !looks.may_look(place) {
+                continue;
+            }
+            let own = by_name(goals[place]);
+            let (store, goals) = match &own {
+                Some((store, goals)) => (store, goals),
+                None => (store, goals[place]),
+            };
+            let hunt = Hunt::new(store, goals, arrays);
+            match looks.spend(hunt.cost()) {
+                true => {}
+                false if nth > 0 => continue,
+                false => break 'inputs,
+            }
+            work::spend(hunt.cost());
+            let values = cells::some(hunt.cells(), all.cells(), &values);
+            if let Checked::Apart(apart) = hunt.check(&values) {
+                let found = hunt.found_at(&values, *apart);
+                out.found = Some((place, found, own.is_some()));
+                return out;
+            }
         }
-        checks += 1;
-        check_steps += cost;
-        work::spend(cost);
-        let own = cells::some(hunt.cells(), all.cells(), &values);
-        if let Checked::Apart(apart) = hunt.check(&own) {
-            out.found = Some((place, hunt.found_at(&own, *apart)));
+    }
+    // What is far apart on ordinary numbers has a simple input that shows it, most likely: one on which nothing is rounded.
+    for place in suspects {
+        let own = by_name(goals[place]);
+        let (store, goals) = match &own {
+            Some((store, goals)) => (store, goals),
+            None => (store, goals[place]),
+        };
+        let budget = Budget {
+            steps: SCREEN.search_steps,
+            deadline: options.limits.deadline,
+            climb: false,
+        };
+        let search = search(store, goals, arrays, options.seed, budget);
+        out.tried += search.tried;
+        if let Some(found) = search.found {
+            out.found = Some((place, found, own.is_some()));
             return out;
         }
     }
     out
+}
+
+/// Which elements were evaluated with known error, and what that took.
+#[derive(Default)]
+struct Looks {
+    at: FxHashMap<usize, usize>,
+    count: usize,
+    steps: u64,
+}
+
+impl Looks {
+    /// Whether an element is worth another look: what several inputs do not refute leaves the looks to others.
+    fn may_look(&mut self, place: usize) -> bool {
+        let own = self.at.entry(place).or_default();
+        *own += 1;
+        *own <= SCREEN.element_checks
+    }
+
+    /// Whether a look is within the bounds; the first one is.
+    fn spend(&mut self, cost: u64) -> bool {
+        let first = self.count == 0;
+        self.count += 1;
+        self.steps += cost;
+        first || self.count <= SCREEN.checks && self.steps <= SCREEN.check_steps
+    }
+}
+
+/// Elements that seem to differ, the furthest first and then some that are spread over all: one that is nearly a pole, or
+/// whose value cancels, is far apart and says nothing.
+fn candidates(differences: &[f64]) -> impl Iterator<Item = usize> {
+    let seen = differences.iter().enumerate();
+    let seen: Vec<usize> = seen
+        .filter(|(_, d)| **d >= SCREEN.seen)
+        .map(|(k, _)| k)
+        .collect();
+    let first = furthest(differences);
+    let spread = (0..SCREEN.spread).filter_map(move |i| {
+        let k = *seen.get(seen.len() * i / SCREEN.spread)?;
+        (Some(k) != first).then_some(k)
+    });
+    first.into_iter().chain(spread)
 }
 
 /// The first place where the sides are nearly as far apart as anywhere; a value that overflows in

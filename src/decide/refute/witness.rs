@@ -219,6 +219,18 @@ impl<'s> Hunt<'s> {
         relative.collect()
     }
 
+    /// How far the numbers of a pair are apart in doubles.
+    pub(crate) fn distance(&mut self, pair: usize, values: &[u64]) -> Option<f64> {
+        let values = self.settled(values)?;
+        let inputs = cells::inputs(&self.cells, &values);
+        let v = self
+            .cone
+            .approximate(self.store, &self.constants, &inputs, &mut self.scratch);
+        let real = matches!(self.store.sort(self.pairs[pair].0), Sort::Real);
+        let distance = (v[2 * pair].f - v[2 * pair + 1].f).abs();
+        (real && distance.is_finite()).then_some(distance)
+    }
+
     /// Evaluates a candidate with known error.
     pub(crate) fn check(&self, values: &[u64]) -> Checked {
         let Some(values) = self.settled(values) else {

@@ -6,7 +6,8 @@
 //! it holds, the number takes the integer's place, in places that it chooses too (`term::gather`), and conditions that it
 //! excludes ([`TermStore::excludes`]) fail; where it does not hold, it is false. Comparisons that the bounds of what is
 //! accessed decide are decided first (`term::premised`). Where no equality is left, an order of an integer and a number
-//! splits likewise. Each case is a goal for the other tactics, or is split again.
+//! splits likewise; then a condition that both sides choose by, which compilers pull out of what is computed of the choice.
+//! Each case is a goal for the other tactics, or is split again.
 //!
 //! Sound: the cases cover all inputs. One is left out only if no value is left that facts, and the bounds of what is
 //! accessed, allow an integer. That all accesses are inside is taken for granted here, and shown of the optimized kernel
@@ -54,8 +55,25 @@ enum Decided {
 enum Question {
     /// Whether an integer is a number.
     Equal(TermId, u64),
-    /// Another comparison of an integer with a number.
-    Order(TermId),
+    /// Another comparison of an integer with a number, or a condition that both sides choose by.
+    Holds(TermId),
+}
+
+/// Conditions that both sides choose by and that always have a value, the first ones first.
+fn shared(store: &TermStore, [a, b]: [TermId; 2]) -> Vec<TermId> {
+    let of = |root: TermId| -> FxHashSet<TermId> {
+        let below = store.reachable(&[root]).into_iter();
+        let conditions = below.filter_map(|t| match store.get(t) {
+            Term::Select(c, ..) | Term::BitsSelect(c, ..) => Some(c),
+            _ => None,
+        });
+        conditions.collect()
+    };
+    let second = of(b);
+    let both = of(a).into_iter().filter(|c| second.contains(c));
+    let mut out: Vec<TermId> = both.filter(|&c| store.is_total(c)).collect();
+    out.sort_unstable();
+    out
 }
 
 impl Tactic for Indices {
@@ -66,7 +84,8 @@ impl Tactic for Indices {
     fn applies(&self, prover: &Prover<'_>, a: TermId, b: TermId) -> bool {
         let store = prover.store;
         let linked = store.has_places() || store.facts.all().iter().any(|e| e.distinct || e.sorted);
-        linked && store.reachable(&[a, b]).len() <= TACTICS.index_terms
+        store.reachable(&[a, b]).len() <= TACTICS.index_terms
+            && (linked || (1..=TACTICS.index_conditions).contains(&shared(store, [a, b]).len()))
     }
 
     fn run(&self, prover: &mut Prover<'_>, a: TermId, b: TermId) -> Attempt {
@@ -105,7 +124,7 @@ impl Tactic for Indices {
                     let both = [case.without(t, v), Some(case.with(t, v))];
                     open.extend(both.into_iter().flatten());
                 }
-                Some(Question::Order(c)) => {
+                Some(Question::Holds(c)) => {
                     open.extend([case.under(c, false), case.under(c, true)])
                 }
                 None => return Attempt::Stuck,
@@ -129,7 +148,8 @@ fn changed(
     (into, roots)
 }
 
-/// A comparison of an integer with a number, on which a selection depends: an equality, if there is one.
+/// What a selection depends on: an integer that is compared with a number, an equality if there is one, else a condition of
+/// both sides.
 fn question(case: &Case) -> Option<Question> {
     let store = &case.store;
     let mut seen: FxHashSet<TermId> = FxHashSet::default();
@@ -154,11 +174,16 @@ fn question(case: &Case) -> Option<Question> {
                 }
             }
             if store.bounded(c).is_some() {
-                order = order.or(Some(Question::Order(c)));
+                order = order.or(Some(Question::Holds(c)));
             }
         }
     }
-    order
+    order.or_else(|| {
+        shared(store, case.pair)
+            .first()
+            .copied()
+            .map(Question::Holds)
+    })
 }
 
 impl Case {
@@ -219,7 +244,7 @@ impl Case {
         Decided::As(case)
     }
 
-    /// Where a comparison with a number holds, or does not.
+    /// Where a condition holds, or does not.
     fn under(&self, cond: TermId, holds: bool) -> Case {
         let mut from = self.store.clone();
         let literal = match holds {
@@ -228,8 +253,11 @@ impl Case {
         };
         let mut own = self.of(from, &self.roots());
         own.within.extend(own.store.bounded(literal));
-        let (store, roots) = changed(&own.store, &own.roots(), |into, x, _| {
-            (x == cond).then(|| into.bool(holds))
+        let not = own.store.not(cond);
+        let (store, roots) = changed(&own.store, &own.roots(), |into, x, _| match x {
+            x if x == cond => Some(into.bool(holds)),
+            x if x == not => Some(into.bool(!holds)),
+            _ => None,
         });
         own.of(store, &roots)
     }

@@ -221,6 +221,11 @@ fn comparisons() {
         let found = compare(rounded(&p, &e), rounded(&q, &f));
         found.iter().map(|m| (m.kind, m.fmt.name())).collect()
     };
+    // A number that the format holds is not rounded.
+    let zero = "mov.f32 %f4, 0f00000000; cvt.rn.f16.f32 %h1, %f4; st.global.b16 [%rd1], %h1;";
+    let tenth = "mov.f32 %f4, 0f3DCCCCCD; cvt.rn.f16.f32 %h1, %f4; st.global.b16 [%rd1], %h1;";
+    assert_eq!(differ(plain, zero), []);
+    assert_eq!(differ(plain, tenth), [(More::Narrower, "f16")]);
     for body in [plain, stored, computed, summed, bytes, bf16] {
         assert_eq!(differ(body, body), []);
         assert_eq!(differ(body, plain), []);
