@@ -130,20 +130,22 @@ fn sign_taken(op: &Op) -> Option<bool> {
             _ => *ty,
         },
         Op::Cvt { from, .. } => *from,
-        Op::Int { op, ty, .. } => match op {
-            IntOp::MulHi
-            | IntOp::MulWide
-            | IntOp::MadHi
-            | IntOp::MadWide
-            | IntOp::Div
-            | IntOp::Rem
-            | IntOp::Min
-            | IntOp::Max
-            | IntOp::Abs
-            | IntOp::Neg
-            | IntOp::Shr => NumTy::Int(*ty),
-            _ => return None,
-        },
+        Op::Int {
+            op:
+                IntOp::MulHi
+                | IntOp::MulWide
+                | IntOp::MadHi
+                | IntOp::MadWide
+                | IntOp::Div
+                | IntOp::Rem
+                | IntOp::Min
+                | IntOp::Max
+                | IntOp::Abs
+                | IntOp::Neg
+                | IntOp::Shr,
+            ty,
+            ..
+        } => NumTy::Int(*ty),
         _ => return None,
     };
     match ty {
