@@ -58,6 +58,20 @@ impl Named {
         })
     }
 
+    /// The same of one element of a store that is too large for all.
+    pub(crate) fn of_element(store: &TermStore, goals: &Pairs) -> Option<Named> {
+        let mut own = TermStore::new();
+        let roots: Vec<TermId> = goals.iter().flat_map(|&(a, b)| [a, b]).collect();
+        let roots = own.import_below(store, &roots);
+        own.library_tanh = store.library_tanh;
+        let (store, roots, idioms) = Named::of_roots(&own, &roots)?;
+        Some(Named {
+            store,
+            pairs: vec![roots.chunks(2).map(|p| (p[0], p[1])).collect()],
+            idioms,
+        })
+    }
+
     /// The same of pairs of terms, one behind the other, with the functions.
     fn of_roots(store: &TermStore, roots: &[TermId]) -> Option<(TermStore, Vec<TermId>, Idioms)> {
         if roots.chunks(2).all(|p| p[0] == p[1]) {
@@ -157,7 +171,7 @@ impl Judge<'_> {
         // In a large store functions are named for the elements alone that are looked at.
         let by_name = |goals: &Pairs| match self.named {
             Some(_) => None,
-            None => self.by_name(goals),
+            None => Named::of_element(self.store, goals),
         };
         let look = refute::screen(store, &goals, self.arrays, self.options, &by_name);
         rulings.tried += look.tried;
@@ -174,17 +188,6 @@ impl Judge<'_> {
             found: Box::new(found),
             named: named || self.named.is_some(),
         }
-    }
-
-    /// The goals of one element with library functions by their names, where there are any.
-    fn by_name(&self, goals: &Pairs) -> Option<(TermStore, Pairs)> {
-        let mut own = TermStore::new();
-        let roots: Vec<TermId> = goals.iter().flat_map(|&(a, b)| [a, b]).collect();
-        let roots = own.import_below(self.store, &roots);
-        own.library_tanh = self.store.library_tanh;
-        let named = Named::of_roots(&own, &roots)?;
-        let pairs = named.1.chunks(2).map(|p| (p[0], p[1])).collect();
-        Some((named.0, pairs))
     }
 
     /// Ends the decision with the refutation of an element; what is proved of others stays.

@@ -3,6 +3,7 @@
 use super::text;
 use super::types::{Counterexample, Difference, InputValue, Shown};
 use super::{difference, reason};
+use crate::answer::Assumption;
 use crate::decide::goal::{Condition, Only, Pairs};
 use crate::decide::prove::{Proof, Prover};
 use crate::decide::refute::cells::Cell;
@@ -10,7 +11,8 @@ use crate::decide::refute::links::concrete;
 use crate::decide::refute::{Found, minimise};
 use crate::decide::ruling::Ruling;
 use crate::decide::tactics::{self, FORMS};
-use crate::decide::{Decided, Options};
+use crate::decide::{Decided, Named, Options};
+use crate::reading::Reading;
 use crate::sim::Side;
 use crate::spec::Arrays;
 use crate::term::eval::{self, Inputs, Mode, Value};
@@ -51,26 +53,36 @@ impl<'a> Examples<'a> {
         }
     }
 
-    /// The counterexample of a refuted element, and whether library functions stand there by their names.
-    pub(super) fn of(&self, c: &Condition, ruling: &Ruling) -> (Option<Counterexample>, bool) {
+    /// The counterexample of a refuted element, with what it takes for granted of library functions.
+    pub(super) fn of(
+        &self,
+        c: &Condition,
+        ruling: &Ruling,
+    ) -> (Option<Counterexample>, Vec<Assumption>) {
         match ruling {
-            Ruling::OneSided(only) => (Some(self.only(c, only)), false),
+            Ruling::OneSided(only) => (Some(self.only(c, only)), Vec::new()),
             Ruling::Refuted { found, named } => {
+                let place = |d: &Condition| std::ptr::eq(c, d);
+                let own;
                 let ground = match &self.decided.named {
-                    Some(n) if *named => {
-                        let i = self
-                            .decided
-                            .conditions
-                            .iter()
-                            .position(|d| std::ptr::eq(c, d));
-                        i.and_then(|i| Some((&n.store, n.pairs.get(i)?)))
+                    _ if !*named => None,
+                    Some(n) => {
+                        let i = self.decided.conditions.iter().position(place);
+                        i.and_then(|i| Some((n, n.pairs.get(i)?)))
                     }
-                    _ => None,
+                    // Functions were named for this element alone.
+                    None => {
+                        own = Named::of_element(&self.decided.store, &c.pairs);
+                        own.as_ref().map(|n| (n, &n.pairs[0]))
+                    }
                 };
-                let (store, pairs) = ground.unwrap_or((&self.decided.store, &c.pairs));
-                (Some(self.present(c, store, pairs, found)), ground.is_some())
+                let assumed = ground.map(|(n, _)| n.idioms.assumptions());
+                let plain = (&self.decided.store, &c.pairs);
+                let (store, pairs) = ground.map_or(plain, |(n, pairs)| (&n.store, pairs));
+                let example = self.present(c, store, pairs, found);
+                (Some(example), assumed.unwrap_or_default())
             }
-            Ruling::Proved(_) | Ruling::Deferred(_) | Ruling::Open(_) => (None, false),
+            Ruling::Proved(_) | Ruling::Deferred(_) | Ruling::Open(_) => (None, Vec::new()),
         }
     }
 

@@ -19,7 +19,6 @@ use crate::answer::AssumptionKind;
 use crate::decide::goal::Condition;
 use crate::decide::ruling::{Ruling, Why};
 use crate::decide::{self, Decided, Options};
-use crate::reading::Reading;
 use crate::sim::{Clean, UnknownKind};
 use crate::spec::Arrays;
 use crate::term::{ArrayId, TermId};
@@ -128,11 +127,9 @@ fn tally(decided: &Decided, arrays: &Arrays, options: &Options, decision: &mut D
     }
     if let Some((c, ruling)) = refuted {
         let examples = Examples::new(decided, arrays, options);
-        let (example, named) = examples.of(c, ruling);
+        let (example, assumed) = examples.of(c, ruling);
         decision.counterexample = example;
-        if let (true, Some(n)) = (named, &decided.named) {
-            decision.assumptions.extend(n.idioms.assumptions());
-        }
+        decision.assumptions.extend(assumed);
     }
     decision.verdict = if decision.counterexample.is_some() {
         Verdict::NotEquivalent

@@ -15,6 +15,7 @@ use super::patterns::{self, Pattern, Random};
 use super::search::{Budget, search};
 use super::witness::{Checked, Found, Hunt};
 use crate::decide::goal::Pairs;
+use crate::decide::judge::Named;
 use crate::decide::limits::SCREEN;
 use crate::decide::options::Options;
 use crate::spec::{Arrays, ElemTy};
@@ -68,7 +69,7 @@ pub(crate) fn screen(
     goals: &[&Pairs],
     arrays: &Arrays,
     options: &Options,
-    by_name: &dyn Fn(&Pairs) -> Option<(TermStore, Pairs)>,
+    by_name: &dyn Fn(&Pairs) -> Option<Named>,
 ) -> Look {
     let mut out = Look::default();
     // Places of elements, with the goals that differ.
@@ -117,7 +118,7 @@ pub(crate) fn screen(
             }
             let own = by_name(goals[place]);
             let (store, goals) = match &own {
-                Some((store, goals)) => (store, goals),
+                Some(named) => (&named.store, &named.pairs[0]),
                 None => (store, goals[place]),
             };
             let hunt = Hunt::new(store, goals, arrays);
@@ -139,7 +140,7 @@ pub(crate) fn screen(
     for place in suspects {
         let own = by_name(goals[place]);
         let (store, goals) = match &own {
-            Some((store, goals)) => (store, goals),
+            Some(named) => (&named.store, &named.pairs[0]),
             None => (store, goals[place]),
         };
         let budget = Budget {
