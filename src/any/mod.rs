@@ -688,24 +688,21 @@ fn freedom(lowered: &Lowered, spec: &KernelSpec, facts: Vec<SizeFact>) -> Result
         let float = matches!(param.kind, crate::kernel::ParamKind::Float(_));
         let decides = setup.kernels[0].unbound.iter().any(|d| d.flag == u.flag);
         // What may be where an array begins is no number to choose.
-        let pointer = uses.iter().any(|found| {
-            let own = found.param == Some(position as u32) && found.offset == field;
-            own && found.pointer && found.bytes == 8
-        });
+        let own = |found: &&ParamUse| found.param == Some(position as u32) && found.offset == field;
+        let own: Vec<&ParamUse> = uses.iter().filter(own).collect();
+        let pointer = own.iter().any(|found| found.pointer && found.bytes == 8);
         let bytes = match kernel.insts.get(u.pc.0 as usize).map(|i| &i.op) {
             Some(Op::Ld { access, .. }) => access.ty.bits() / 8,
             _ => param.bytes,
         };
-        let own = |found: &&ParamUse| found.param == Some(position as u32) && found.offset == field;
-        let signs = uses.iter().filter(own).map(|found| found.signs);
-        let signs = signs.fold([false; 2], |[a, b], [c, d]| [a || c, b || d]);
-        let reaches = uses.iter().filter(own).any(|found| found.addresses);
+        let takes = |signed: usize| own.iter().any(|found| found.signs[signed]);
+        let reaches = own.iter().any(|found| found.addresses);
         (decides && !float && !pointer).then(|| FreeInt {
             name: u.name.clone(),
             key: key.to_string(),
             offset: param.offset + field,
             bytes,
-            unsigned: bytes == 4 && signs == [true, false],
+            unsigned: bytes == 4 && takes(0) && !takes(1),
             // A field may be half of one.
             wide: reaches && (bytes == 8 || bytes == 4 && field > 0),
         })

@@ -375,8 +375,8 @@ impl Kept {
                 continue;
             }
             seen.push(t);
-            let is_own = |a: ArrayId| a == array;
-            if matches!(store.get(t), Term::Elem { array, .. } | Term::Bytes { array, .. } if is_own(array))
+            if let Term::Elem { array: a, .. } | Term::Bytes { array: a, .. } = store.get(t)
+                && a == array
             {
                 for t in seen {
                     self.without.remove(&t);

@@ -27,7 +27,7 @@ use super::tactics::{self, FORMS, SPLITS, points, readings};
 use crate::progress;
 use crate::reading::Reading;
 use crate::reading::functions::Idioms;
-use crate::spec::Arrays;
+use crate::spec::{Arrays, Limits};
 use crate::term::{Fun, Term, TermId, TermStore};
 use crate::work;
 
@@ -41,13 +41,17 @@ pub(crate) struct Named {
 
 impl Named {
     /// `None` if no library function was expanded.
-    pub(super) fn of(store: &TermStore, conditions: &[Condition]) -> Option<Named> {
+    pub(super) fn of(
+        store: &TermStore,
+        conditions: &[Condition],
+        limits: &Limits,
+    ) -> Option<Named> {
         if store.len() > ROUNDS.named_terms {
             return None;
         }
         let pairs = conditions.iter().flat_map(|c| &c.pairs);
         let roots: Vec<TermId> = pairs.flat_map(|&(a, b)| [a, b]).collect();
-        let (named, roots, idioms) = Named::of_roots(store, &roots)?;
+        let (named, roots, idioms) = Named::of_roots(store, &roots, limits)?;
         let mut roots = roots.chunks(2).map(|p| (p[0], p[1]));
         let goals = conditions.iter().map(|c| c.pairs.len());
         let pairs = goals.map(|n| roots.by_ref().take(n).collect()).collect();
@@ -59,12 +63,12 @@ impl Named {
     }
 
     /// The same of one element of a store that is too large for all.
-    pub(crate) fn of_element(store: &TermStore, goals: &Pairs) -> Option<Named> {
+    pub(crate) fn of_element(store: &TermStore, goals: &Pairs, limits: &Limits) -> Option<Named> {
         let mut own = TermStore::new();
         let roots: Vec<TermId> = goals.iter().flat_map(|&(a, b)| [a, b]).collect();
         let roots = own.import_below(store, &roots);
         own.library_tanh = store.library_tanh;
-        let (store, roots, idioms) = Named::of_roots(&own, &roots)?;
+        let (store, roots, idioms) = Named::of_roots(&own, &roots, limits)?;
         Some(Named {
             store,
             pairs: vec![roots.chunks(2).map(|p| (p[0], p[1])).collect()],
@@ -73,11 +77,15 @@ impl Named {
     }
 
     /// The same of pairs of terms, one behind the other, with the functions.
-    fn of_roots(store: &TermStore, roots: &[TermId]) -> Option<(TermStore, Vec<TermId>, Idioms)> {
+    fn of_roots(
+        store: &TermStore,
+        roots: &[TermId],
+        limits: &Limits,
+    ) -> Option<(TermStore, Vec<TermId>, Idioms)> {
         if roots.chunks(2).all(|p| p[0] == p[1]) {
             return None;
         }
-        let idioms = Idioms::of(store, roots);
+        let idioms = Idioms::of(store, roots, limits);
         if idioms.is_empty() {
             return None;
         }
@@ -169,10 +177,9 @@ impl Judge<'_> {
             }
         }
         // In a large store functions are named for the elements alone that are looked at.
-        let by_name = |goals: &Pairs| match self.named {
-            Some(_) => None,
-            None => Named::of_element(self.store, goals),
-        };
+        let is_large = self.store.len() > ROUNDS.named_terms;
+        let own = |goals: &Pairs| Named::of_element(self.store, goals, &self.options.limits);
+        let by_name = |goals: &Pairs| is_large.then(|| own(goals)).flatten();
         let look = refute::screen(store, &goals, self.arrays, self.options, &by_name);
         rulings.tried += look.tried;
         rulings.suspect = look.suspect;

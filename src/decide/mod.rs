@@ -100,7 +100,7 @@ pub(crate) fn decide(
         terms,
     };
     if out.cannot.is_none() {
-        out.named = Named::of(&out.store, &out.conditions);
+        out.named = Named::of(&out.store, &out.conditions, &options.limits);
         let judge = Judge {
             store: &out.store,
             named: out.named.as_ref(),

@@ -49,6 +49,7 @@ use super::goal::Element;
 use super::limits::RENAMING;
 use crate::spec::{Arrays, Limits};
 use crate::term::gather::{Place, distance};
+use crate::term::questions::{Asked, Question};
 use crate::term::{ArrayId, BitsOp, Term, TermId, TermStore};
 use crate::work;
 
@@ -59,7 +60,10 @@ mod sliding;
 use premises::Premises;
 
 /// Arrays that are told apart; elements of further ones do not move.
-const ARRAYS: usize = 63;
+const ARRAYS: usize = 62;
+
+/// What rounding may turn over, as an array of its own behind all others.
+const FLIPS: u32 = 63;
 
 /// What a kernel reads of each array: the label of its inputs, and whether they are no aligned
 /// elements of one type.
@@ -115,6 +119,22 @@ fn input(store: &TermStore, t: TermId) -> Option<(ArrayId, u64, u64)> {
     }
 }
 
+/// What is asked of which terms, where rounding may turn the answer over.
+fn asked(store: &TermStore, t: TermId) -> Option<Question> {
+    let question = store.question(t).filter(|_| store.is_flip(t))?;
+    // Operands are older than what is asked of them, wherever the simulator asks.
+    let are_older = question.operands.iter().all(|x| *x < t);
+    are_older.then_some(question)
+}
+
+/// What stands below a term: its operands, or those of its question.
+fn below(store: &TermStore, t: TermId, mut f: impl FnMut(TermId)) {
+    match asked(store, t) {
+        Some(q) => q.operands.into_iter().for_each(f),
+        None => store.children(t, &mut f),
+    }
+}
+
 /// The place that data choose at which a term reads, with its offset from there and its size.
 fn chosen(store: &TermStore, t: TermId) -> Option<(&Place, u64, u64)> {
     let (array, off, bytes) = input(store, t)?;
@@ -138,7 +158,7 @@ impl<'s> Terms<'s> {
         // Children have smaller ids than their parents.
         for i in (0..n).rev() {
             if used[i] {
-                store.children(TermId(i as u32), |c| used[c.0 as usize] = true);
+                below(store, TermId(i as u32), |c| used[c.0 as usize] = true);
             }
         }
         let mut s = Terms {
@@ -190,6 +210,21 @@ impl<'s> Terms<'s> {
                     number: i as u32,
                 };
                 read(array, label, bytes, &|size| off.is_multiple_of(size as u64));
+            } else if let Some(q) = asked(store, t) {
+                arrays = 1 << FLIPS;
+                h = match q.asked {
+                    Asked::Order(op) => mix(2, op as u64),
+                    Asked::Class(class) => mix(3, class as u64),
+                };
+                h = mix(h, q.fmt.bits().into());
+                for x in q.operands {
+                    h = mix(h, s.shape[x.0 as usize]);
+                    arrays |= s.arrays[x.0 as usize];
+                }
+                s.inputs[i] = Input {
+                    array: FLIPS,
+                    number: i as u32,
+                };
             } else {
                 let (mut sum, mut half) = (0u64, None);
                 let (is_sum, commutes) = (store.is_sum(t), store.commutes(t));
@@ -292,10 +327,13 @@ impl<'s> Shapes<'s> {
                 _ => 0,
             };
         }
+        movable |= 1 << FLIPS;
         // An input has one number, whichever kernel reads it.
         let first = a.store.len();
         for (i, input) in b.inputs.iter_mut().enumerate() {
-            if !input.is_none() {
+            if input.array == FLIPS {
+                input.number += first as u32;
+            } else if !input.is_none() {
                 let same = a.store.same_input(b.store, TermId(i as u32));
                 input.number = same.map_or((first + i) as u32, |t| t.0);
             }
@@ -457,6 +495,9 @@ impl<'w, 's> Walker<'w, 's> {
             let at = |t: TermId| (terms.places[t.0 as usize] / 8) as i64;
             return self.slide(from.array as usize, at(y) - at(x));
         }
+        if from.array == FLIPS {
+            return self.turn(side, (x, from == to), y);
+        }
         from == to
             || self.may(1 << from.array, 0)
                 && self.shapes.premises.are_alike(from.number, to.number)
@@ -473,6 +514,25 @@ impl<'w, 's> Walker<'w, 's> {
             0 => self.may(0, 1 << array),
             _ => self.may(1 << array, 0),
         }
+    }
+
+    /// Whether what rounding turns over in one test may go to that of another; what is below them is looked at later.
+    fn turn(&mut self, side: usize, (x, stays): (TermId, bool), y: TermId) -> bool {
+        if stays {
+            let arrays = self.shapes.terms[side].arrays[x.0 as usize];
+            return self.may(0, arrays & !(1 << FLIPS));
+        }
+        self.tables.stack.push((x, y));
+        self.may(1 << FLIPS, 0)
+    }
+
+    /// Meets what is asked in two tests.
+    fn ask(&mut self, side: usize, x: TermId, y: TermId) -> Option<bool> {
+        let store = self.shapes.terms[side].store;
+        let (p, q) = (asked(store, x)?, asked(store, y)?);
+        let mut both = p.operands.into_iter().zip(q.operands);
+        let alike = (p.asked, p.fmt) == (q.asked, q.fmt);
+        Some(alike && both.all(|(a, b)| self.meet(side, a, b)))
     }
 
     /// Meets what chooses the places at which two terms read; `None` if nothing does.
@@ -514,6 +574,9 @@ impl<'w, 's> Walker<'w, 's> {
         if self.shapes.has_places
             && let Some(alike) = self.choose(side, x, y)
         {
+            return alike;
+        }
+        if let Some(alike) = self.ask(side, x, y) {
             return alike;
         }
         if store.label(x) != store.label(y) {

@@ -106,7 +106,7 @@ mod tests {
         ) {
             let mut s = TermStore::new();
             let t = term(&mut s, &program);
-            let limits = Limits { deadline: None, memory: None };
+            let limits = Limits::NONE;
             if Totals::new(&limits).is_total(&s, t) {
                 let mut inputs = Inputs::default();
                 for (i, v) in [x, y].into_iter().enumerate() {
@@ -124,10 +124,7 @@ mod tests {
     fn logarithms_of_sums_of_powers_are_total() {
         let mut s = TermStore::new();
         let x = s.elem(ArrayId(0), Fmt::F32, 0);
-        let limits = Limits {
-            deadline: None,
-            memory: None,
-        };
+        let limits = Limits::NONE;
         let (one, e) = (s.integer(1), s.fun(Fun::Exp2, x));
         let sum = s.add(one, e);
         let (l, i) = (s.fun(Fun::Log2, sum), s.div(one, sum));

@@ -83,10 +83,10 @@ fn as_read(
     options: &Options,
     roots: &[TermId],
 ) -> Option<norm::Difference> {
-    let idioms = Idioms::of(store, roots);
+    let idioms = Idioms::of(store, roots, &options.limits);
     let mut named = TermStore::new();
     let roots = idioms.apply(store, roots, &mut named);
-    let readings = Readings::of(&named, &roots);
+    let readings = Readings::of(&named, &roots, &options.limits);
     if readings.is_empty() && idioms.is_empty() {
         return None;
     }
@@ -108,20 +108,20 @@ fn of_forms(
         max_held: MAX_HELD,
         ..norm::Limits::default()
     };
-    let names = |a: ArrayId, off: u64, bytes: u64| short(arrays, a, off, bytes);
+    let names = |a: ArrayId, off: u64, bytes: u64| {
+        let chosen = text::chosen(store, arrays, (a, off, bytes), &short, BOUNDS);
+        chosen.unwrap_or_else(|| short(&text::element(arrays, a, off, bytes)))
+    };
     Normalizer::new(store, limits).difference(roots[0], roots[1], &names)
 }
 
-/// The name of an element as [`text::element`] has it, but `param_3[0]` for `kernel_name_param_3[0]`
-/// as compilers name parameters: formulas are long enough without the kernel's name.
-fn short(arrays: &Arrays, array: ArrayId, off: u64, bytes: u64) -> String {
-    let name = text::element(arrays, array, off, bytes);
-    let Some((_, rest)) = name.rsplit_once("_param_") else {
-        return name;
-    };
-    match rest.starts_with(|c: char| c.is_ascii_digit()) {
-        true => format!("param_{rest}"),
-        false => name,
+/// `param_3[0]` for `kernel_name_param_3[0]`, as compilers name parameters: formulas are long enough without the kernel's
+/// name.
+fn short(name: &str) -> String {
+    let compiler = name.rsplit_once("_param_");
+    match compiler.filter(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit())) {
+        Some((_, rest)) => format!("param_{rest}"),
+        None => name.to_owned(),
     }
 }
 

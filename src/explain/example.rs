@@ -14,9 +14,10 @@ use crate::decide::tactics::{self, FORMS};
 use crate::decide::{Decided, Named, Options};
 use crate::reading::Reading;
 use crate::sim::Side;
-use crate::spec::Arrays;
+use crate::spec::{Arrays, Limits};
 use crate::term::eval::{self, Inputs, Mode, Value};
 use crate::term::{Term, TermId, TermStore};
+use crate::work;
 
 /// Precision at which a whole element is evaluated, and the content of one that only one kernel writes.
 const WHOLE_PRECISION: u32 = 160;
@@ -72,7 +73,10 @@ impl<'a> Examples<'a> {
                     }
                     // Functions were named for this element alone.
                     None => {
-                        own = Named::of_element(&self.decided.store, &c.pairs);
+                        // The same as was found, whatever is left.
+                        let name =
+                            || Named::of_element(&self.decided.store, &c.pairs, &Limits::NONE);
+                        own = work::apart(None, name).0;
                         own.as_ref().map(|n| (n, &n.pairs[0]))
                     }
                 };

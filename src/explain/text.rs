@@ -84,24 +84,43 @@ pub(crate) fn inputs(store: &TermStore, found: &[(Cell, u64)], arrays: &Arrays) 
 /// A term with the names of the pair's arrays.
 pub(crate) fn formula(store: &TermStore, arrays: &Arrays, t: TermId, bounds: Bounds) -> String {
     let plain = |a: ArrayId, off: u64, bytes: u64| element(arrays, a, off, bytes);
-    let name = |a: ArrayId, off: u64, bytes: u64| match store.place_of(a) {
-        None => element(arrays, a, off, bytes),
-        Some(p) => {
-            let terms = p.form.iter().map(|&(t, k)| {
-                let index = show::show(store, t, &plain, bounds);
-                if k == 1 {
-                    index
-                } else {
-                    format!("{k}*{index}")
-                }
-            });
-            let terms: Vec<String> = terms.collect();
-            let distance = gather::distance(off);
-            let name = array_name(arrays, p.array);
-            format!("{name}[bytes {} + {distance}]", terms.join(" + "))
-        }
+    let name = |a: ArrayId, off: u64, bytes: u64| {
+        chosen(store, arrays, (a, off, bytes), &str::to_owned, bounds)
+            .unwrap_or_else(|| plain(a, off, bytes))
     };
     show::show(store, t, &name, bounds)
+}
+
+/// An element at a place that data choose: `x[2016 + y[21]]`, with a flat index, or with a distance in bytes where that is
+/// no whole number of elements, and with the names that others are written by; `None` for one at a known place.
+pub(crate) fn chosen(
+    store: &TermStore,
+    arrays: &Arrays,
+    (array, off, bytes): (ArrayId, u64, u64),
+    written: &dyn Fn(&str) -> String,
+    bounds: Bounds,
+) -> Option<String> {
+    let place = store.place_of(array)?;
+    let distance = gather::distance(off);
+    let size = i64::try_from(bytes).ok()?.max(1);
+    let whole = distance % size == 0 && place.form.iter().all(|f| f.1 % size == 0);
+    let name = |a: ArrayId, off: u64, bytes: u64| written(&element(arrays, a, off, bytes));
+    let unit = if whole { size } else { 1 };
+    let index = |&(t, k): &(TermId, i64)| {
+        let index = show::show(store, t, &name, bounds);
+        match k / unit {
+            1 => index,
+            k => format!("{k}*{index}"),
+        }
+    };
+    let start = (distance != 0).then(|| (distance / unit).to_string());
+    let terms: Vec<String> = start
+        .into_iter()
+        .chain(place.form.iter().map(index))
+        .collect();
+    let bytes = if whole { "" } else { "bytes " };
+    let of = written(&array_name(arrays, place.array));
+    Some(format!("{of}[{bytes}{}]", terms.join(" + ")))
 }
 
 /// The name of an element type.

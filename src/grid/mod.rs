@@ -25,6 +25,7 @@ use crate::progress;
 use crate::sim::footprint::Access;
 use crate::sim::join::add_counts;
 use crate::sim::race::{Conflict, Kind};
+use crate::sim::strong;
 use crate::sim::{
     self, Conditional, DefectKind, Finding, Noting, Outcome, Seen, Side, Site, Stats, UnknownKind,
     Watch,
@@ -59,6 +60,9 @@ use select::Elements;
 /// Why a pair of accesses of two CTAs is no race yet.
 const OBSERVED: &str =
     "what one CTA sees of another's atomics decides what it accesses, so that both need not happen";
+
+/// Units of work beyond which no further CTA is run beside one that has a certain defect.
+const AFTER_DEFECT: u64 = 100_000;
 
 /// Most CTAs that a whole grid may have.
 const MAX_CTAS: u64 = 1 << 22;
@@ -330,6 +334,8 @@ impl<'a> Whole<'a> {
         let mut at = 0;
         progress::begin(progress::Stage::Simulate, ranks.len() as u64);
         let share = work::share(ranks.len() + 1);
+        let waits = strong::concerns(subject.kernel) || strong::counts(subject.kernel);
+        let mut spent_here = 0u64;
         'all: while at < ranks.len() {
             // How many are run at once depends on the machine, and is no work.
             let (reached, _) = work::apart(None, || subject.deciding.limits.reached());
@@ -364,11 +370,17 @@ impl<'a> Whole<'a> {
             let ended = work::each(batch.par_iter(), |rank| work::apart(share, || run(rank)));
             for (&rank, ((outcome, accesses), spent)) in batch.iter().zip(ended) {
                 work::spend(spent);
+                spent_here = spent_here.saturating_add(spent);
                 self.out.ctas.extend(self.subject.team(rank));
                 self.add(rank, outcome, accesses)?;
                 at += 1;
                 if work::is_over() && at < ranks.len() {
                     self.stopped(SPENT, at, ranks.len());
+                    break 'all;
+                }
+                // Nothing that the others do takes back what one of them did, where none waits for another.
+                let is_certain = !waits && !self.out.outcome.defects.is_empty();
+                if spent_here > AFTER_DEFECT && is_certain {
                     break 'all;
                 }
             }

@@ -27,6 +27,7 @@ mod cuts;
 pub mod residual;
 mod ways;
 
+use cuts::Registers;
 use ways::{Order, Reads, Seed, Ways};
 
 /// What narrows a value.
@@ -99,9 +100,9 @@ pub struct Rounding {
 /// The roundings of a kernel that can reach an output, in the order of its code.
 pub fn roundings(kernel: &Kernel) -> Vec<Rounding> {
     let mut found: Vec<Rounding> = Vec::new();
-    let registers = cuts::Registers::new(kernel);
+    let registers = Registers::new(kernel);
     for (pc, inst) in (0u32..).map(Pc).zip(&kernel.insts) {
-        narrows(kernel, pc, &mut found);
+        narrows(&inst.op, pc, &registers, &mut found);
         if let Some((fmt, values)) = cuts::cut(&inst.op, &registers) {
             found.push(Rounding {
                 pc,
@@ -165,7 +166,7 @@ fn leaves(op: &Op) -> bool {
 }
 
 /// Adds what an instruction rounds.
-fn narrows(kernel: &Kernel, pc: Pc, out: &mut Vec<Rounding>) {
+fn narrows(op: &Op, pc: Pc, registers: &Registers, out: &mut Vec<Rounding>) {
     let mut add = |fmt: Fmt, kind, from, values: usize| {
         out.push(Rounding {
             pc,
@@ -177,13 +178,13 @@ fn narrows(kernel: &Kernel, pc: Pc, out: &mut Vec<Rounding>) {
         });
     };
     let narrow = |f: Fmt| f.precision() < Fmt::F32.precision();
-    match &kernel.insts[pc.0 as usize].op {
+    match op {
         Op::Cvt {
             from,
             to: NumTy::Float(to),
             src,
             ..
-        } if !keeps(kernel, *src, *from, *to) => {
+        } if !keeps(registers, src, *from, *to) => {
             let wide = match from {
                 NumTy::Float(f) => f.precision(),
                 NumTy::Int(t) => u32::from(t.width) - u32::from(t.signed),
@@ -196,7 +197,7 @@ fn narrows(kernel: &Kernel, pc: Pc, out: &mut Vec<Rounding>) {
             from, to, parts, ..
         } if narrow(*to) && to.precision() < from.precision() => {
             let from = NumTy::Float(*from);
-            let rounded = parts.iter().filter(|p| !keeps(kernel, **p, from, *to));
+            let rounded = parts.iter().filter(|p| !keeps(registers, p, from, *to));
             match rounded.count() {
                 0 => {}
                 n => add(*to, Narrowing::Conversion, Some(from), n),
@@ -259,7 +260,7 @@ fn narrows(kernel: &Kernel, pc: Pc, out: &mut Vec<Rounding>) {
                     }
                     // Bits 4 and 5 of the instruction descriptor: 0 is f16.
                     let halves = matches!(kind, TensorKind::F16 | TensorKind::F8);
-                    if halves && constant(kernel, *about).is_some_and(|d| d >> 4 & 3 == 0) {
+                    if halves && registers.literal(about).is_some_and(|d| d >> 4 & 3 == 0) {
                         add(Fmt::F16, Narrowing::Accumulator, None, 1);
                     }
                 }
@@ -278,32 +279,9 @@ fn narrows(kernel: &Kernel, pc: Pc, out: &mut Vec<Rounding>) {
     }
 }
 
-/// The number that an operand is, if it is written out there or in its only definition.
-fn constant(kernel: &Kernel, src: Src) -> Option<u64> {
-    let reg = match src {
-        Src::Imm(n) => return Some(n),
-        Src::Reg(reg) => reg,
-        Src::Global(..) | Src::Var(..) => return None,
-    };
-    let mut written = kernel.insts.iter().filter(|inst| {
-        let mut own = false;
-        inst.op.defs(&mut |r| own |= r == reg);
-        own
-    });
-    match (written.next().map(|i| &i.op), written.next()) {
-        (
-            Some(Op::Mov {
-                src: Src::Imm(n), ..
-            }),
-            None,
-        ) => Some(*n),
-        _ => None,
-    }
-}
-
 /// Is an operand a number that a format holds as it is?
-fn keeps(kernel: &Kernel, src: Src, from: NumTy, to: Fmt) -> bool {
-    let Some(bits) = constant(kernel, src) else {
+fn keeps(registers: &Registers, src: &Src, from: NumTy, to: Fmt) -> bool {
+    let Some(bits) = registers.literal(src) else {
         return false;
     };
     let value = match from {

@@ -236,10 +236,10 @@ fn read(
     roots: &[TermId],
     constants: &mut IndexSet<Q>,
 ) -> (TermStore, Vec<TermId>) {
-    let idioms = Idioms::of(store, roots);
+    let idioms = Idioms::of(store, roots, &Limits::NONE);
     let mut named = TermStore::new();
     let roots = idioms.apply(store, roots, &mut named);
-    let readings = Readings::of(&named, &roots);
+    let readings = Readings::of(&named, &roots, &Limits::NONE);
     let mut meant = TermStore::new();
     let roots = readings.apply(&named, &roots, &mut meant);
     let mut out = TermStore::new();

@@ -27,6 +27,7 @@ use rustc_hash::FxHashMap;
 use super::Reading;
 use crate::answer::{Assumption, AssumptionKind};
 use crate::kernel::Fmt;
+use crate::spec::Limits;
 use crate::term::interval::Interval;
 use crate::term::rebuild::rebuild;
 use crate::term::{Fun, Term, TermId, TermStore, encode_exact, pow2, show};
@@ -230,7 +231,7 @@ fn unit(q: &BigRational, fmt: Fmt) -> BigRational {
 
 impl Reading for Readings {
     /// The readings of the constants below some terms.
-    fn of(store: &TermStore, roots: &[TermId]) -> Self {
+    fn of(store: &TermStore, roots: &[TermId], limits: &Limits) -> Self {
         let mut constants: Vec<BigRational> = store
             .reachable(roots)
             .into_iter()
@@ -251,6 +252,9 @@ impl Reading for Readings {
         let mut out = Readings::default();
         let exact = exact::numbers(store, roots, &constants);
         for q in &constants {
+            if limits.reached().is_some() {
+                return Readings::default();
+            }
             let pattern = format(q).and_then(|fmt| {
                 let of_formula = || exact::read(q, fmt, &exact);
                 read(q, fmt, simple).or_else(of_formula)
@@ -459,7 +463,7 @@ mod tests {
             .iter()
             .map(|&v| s.rational(BigRational::from_float(v).expect("finite")))
             .collect();
-        sentences(Readings::of(&s, &roots).assumptions())
+        sentences(Readings::of(&s, &roots, &Limits::NONE).assumptions())
     }
 
     #[test]
@@ -489,7 +493,7 @@ mod tests {
         let mut s = TermStore::new();
         let root = BigRational::from_float(std::f32::consts::SQRT_2).expect("finite");
         let t = s.rational(root.recip());
-        let got = sentences(Readings::of(&s, &[t]).assumptions());
+        let got = sentences(Readings::of(&s, &[t], &Limits::NONE).assumptions());
         let want = "the reciprocal of 0x3fb504f3 (1.4142135, f32) is read as sqrt(1/2)";
         assert_eq!(got, [want]);
         has(&[f(1.0 / 128f64.sqrt())], "is read as sqrt(1/128)");
@@ -543,7 +547,7 @@ mod tests {
         let root = BigRational::from_float(f32::from_bits(0x3fb5_04f4)).expect("finite");
         let other = BigRational::from_float(std::f32::consts::SQRT_2).expect("finite");
         let roots = [s.rational(root), s.rational(other.recip())];
-        let got = sentences(Readings::of(&s, &roots).assumptions());
+        let got = sentences(Readings::of(&s, &roots, &Limits::NONE).assumptions());
         assert_eq!(got.len(), 1, "{got:?}");
         assert!(got[0].starts_with("the reciprocal of 0x3fb504f3"));
         // Nor do the reciprocal of log2(e) and ln 2.

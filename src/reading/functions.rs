@@ -26,6 +26,7 @@ use rustc_hash::FxHashMap;
 
 use super::Reading;
 use crate::answer::{Assumption, AssumptionKind};
+use crate::spec::Limits;
 use crate::term::rebuild::rebuild;
 use crate::term::{Term, TermId, TermStore};
 use crate::work;
@@ -121,7 +122,12 @@ fn may_expand(store: &TermStore, terms: &[TermId]) -> bool {
 }
 
 /// The functions among some terms, which are all that stands below some roots.
-fn places(store: &TermStore, below: &[TermId], questions: &Questions) -> FxHashMap<TermId, Place> {
+fn places(
+    store: &TermStore,
+    below: &[TermId],
+    questions: &Questions,
+    limits: &Limits,
+) -> FxHashMap<TermId, Place> {
     let mut out = FxHashMap::default();
     let operations = Operations::of(store, below);
     let factors = factors(store, below);
@@ -129,6 +135,9 @@ fn places(store: &TermStore, below: &[TermId], questions: &Questions) -> FxHashM
     let mut copy: Option<TermStore> = None;
     for (i, p) in patterns().iter().enumerate() {
         for u in p.arguments_in((store, questions), &operations, &mut copy) {
+            if limits.reached().is_some() {
+                return FxHashMap::default();
+            }
             let copy = copy.get_or_insert_with(|| store.clone());
             for t in p.instances(copy, &u, questions) {
                 // A pattern that folded to something plain is none.
@@ -160,15 +169,15 @@ fn places(store: &TermStore, below: &[TermId], questions: &Questions) -> FxHashM
 
 impl Reading for Idioms {
     /// Those below `roots`.
-    fn of(store: &TermStore, roots: &[TermId]) -> Idioms {
+    fn of(store: &TermStore, roots: &[TermId], limits: &Limits) -> Idioms {
         let below = store.reachable(&store.with_questions(roots));
         if !may_expand(store, &below) {
             return Idioms::default();
         }
         let map = match Ideal::of(store, &below) {
-            None => places(store, &below, &Questions::default()),
+            None => places(store, &below, &Questions::default(), limits),
             Some(ideal) => {
-                let map = places(&ideal.store, &ideal.terms(), &ideal.questions);
+                let map = places(&ideal.store, &ideal.terms(), &ideal.questions, limits);
                 let mut map = ideal.in_pair(&below, map);
                 let below = store.reachable(roots);
                 map.retain(|t, _| below.binary_search(t).is_ok());

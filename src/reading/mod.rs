@@ -5,6 +5,7 @@
 //! is an assumption of the answer.
 
 use crate::answer::Assumption;
+use crate::spec::Limits;
 use crate::term::{TermId, TermStore};
 
 pub(crate) mod constants;
@@ -12,8 +13,8 @@ pub(crate) mod functions;
 
 /// What some terms are read as.
 pub(crate) trait Reading: Sized {
-    /// The readings of what stands below some terms.
-    fn of(store: &TermStore, roots: &[TermId]) -> Self;
+    /// The readings of what stands below some terms; none of them if the limits end the search.
+    fn of(store: &TermStore, roots: &[TermId], limits: &Limits) -> Self;
 
     /// True if nothing is read.
     fn is_empty(&self) -> bool;

@@ -62,12 +62,13 @@ impl GateReport {
         if self.entries.iter().any(|e| e.result.is_err()) {
             return EXIT_ERROR;
         }
+        let is_bad = self.passed() < self.entries.len() || !self.ledger.is_empty();
         let failed = self.entries.iter().filter(|e| !e.ok);
         let mut failed = failed.filter_map(|e| e.result.as_ref().ok());
-        let (is_steps, all) = (self.command == ManifestCommand::Steps, self.entries.len());
-        match self.passed() < all || !self.ledger.is_empty() {
-            true if is_steps && failed.all(|a| a.exit() == EXIT_UNKNOWN) => EXIT_UNKNOWN,
-            is_bad => u8::from(is_bad),
+        let is_steps = self.command == ManifestCommand::Steps;
+        if is_bad && is_steps && failed.all(|a| a.exit() == EXIT_UNKNOWN) {
+            return EXIT_UNKNOWN;
         }
+        u8::from(is_bad)
     }
 }

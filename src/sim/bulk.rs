@@ -565,8 +565,9 @@ impl Machine<'_> {
 
     /// When all threads have exited: copies that still read or write shared memory.
     pub(super) fn check_bulk(&mut self) {
-        let fine = self.found.defects.is_empty() && self.order.finds_nothing();
-        if fine && let Some((at, phase)) = self.unseen_bytes() {
+        if self.is_fine()
+            && let Some((at, phase)) = self.unseen_bytes()
+        {
             let place = self.place(SHARED, at, 8);
             let sites = phase.map(|(pc, tid)| super::Site {
                 threads: vec![tid],

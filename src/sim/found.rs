@@ -95,6 +95,10 @@ impl Machine<'_> {
             self.takes_for_within(pc);
             return false;
         }
+        // Of what a run with a defect computes nothing is claimed.
+        if !self.is_fine() {
+            return true;
+        }
         let mut looks = [Samples::scaled, Samples::exact].into_iter();
         // Each look evaluates thousands of terms, and there is one for each lane of a comparison.
         !looks.any(|look| self.is_late() || self.values.varies(op, (a, b), look))

@@ -547,6 +547,11 @@ impl<'k> Machine<'k> {
         }
     }
 
+    /// True if no defect was found so far.
+    pub(super) fn is_fine(&self) -> bool {
+        self.found.defects.is_empty() && self.order.finds_nothing()
+    }
+
     /// Records a defect that is seen when its threads are at its sites.
     pub(super) fn defect(
         &mut self,

@@ -73,6 +73,12 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// No limit.
+    pub const NONE: Limits = Limits {
+        deadline: None,
+        memory: None,
+    };
+
     /// Whether the time or the budget is over: what is asked often, since it costs no look at the process. A look is
     /// a unit of work, so that no loop that looks at its limits is without end.
     pub fn is_late(&self) -> bool {

@@ -213,7 +213,7 @@ impl TermStore {
         }
         let mut known: FxHashMap<TermId, Kinds> = FxHashMap::default();
         for t in ids {
-            let mut k = self.kinds_of(t, &known, narrow);
+            let mut k = self.kinds_of((t, all), &known, narrow);
             if narrow.terms.contains(&t) {
                 k |= (if k & PLUS != 0 { OVER_POS } else { 0 })
                     | if k & MINUS != 0 { OVER_NEG } else { 0 };
@@ -223,7 +223,12 @@ impl TermStore {
         known.get(&root).copied().unwrap_or(ALL)
     }
 
-    fn kinds_of(&self, t: TermId, known: &FxHashMap<TermId, Kinds>, narrow: &Narrow) -> Kinds {
+    fn kinds_of(
+        &self,
+        (t, all): (TermId, Kinds),
+        known: &FxHashMap<TermId, Kinds>,
+        narrow: &Narrow,
+    ) -> Kinds {
         let of = |t: TermId| known.get(&t).copied().unwrap_or(ALL);
         let both = |a: TermId, b: TermId, f: fn(Kinds, Kinds) -> Kinds| match a == b {
             true => kinds()
@@ -272,6 +277,10 @@ impl TermStore {
             Term::OfBits { .. } => FINITE | NEG_INF | POS_INF | NAN,
             _ => return ALL,
         };
+        // Bounds cost more than all else here, and take away nothing but this.
+        if k & all & OVER == 0 {
+            return k;
+        }
         let mut below = 0;
         self.children(t, |c| below |= of(c));
         match below & (INFINITE | NAN | OVER_NAN) == 0 && self.is_safe(t, narrow) {

@@ -1,7 +1,8 @@
 //! What `race --any` calls clean, run in small launches: a fixed sample of what `tests/outside/any.py` does for all of them.
 //!
-//! Every entry of `kernels/any.toml` and `kernels/every.toml` that expects `clean` is launched with blocks, grids and integers of its own, by the command
-//! for one launch, which shares the simulator alone with the proof. Launches that the facts exclude are passed over.
+//! Every entry of `kernels/any.toml` and `kernels/every.toml` that expects `clean` is launched with blocks, grids and integers of
+//! its own, by the command for one launch, which shares the simulator alone with the proof. Launches that the facts exclude
+//! are passed over.
 
 use std::path::Path;
 

@@ -72,8 +72,68 @@ pub(crate) fn screen(
     by_name: &dyn Fn(&Pairs) -> Option<Named>,
 ) -> Look {
     let mut out = Look::default();
+    let mut grounds = Grounds {
+        store,
+        goals,
+        by_name,
+        named: FxHashMap::default(),
+    };
+    let mut suspects = at_once(&mut grounds, arrays, options, &mut out);
+    if out.found.is_some() {
+        return out;
+    }
+    suspects.extend(without_values(store, goals));
+    // What is far apart on ordinary numbers has a simple input that shows it, most likely: one on which nothing is rounded.
+    for place in suspects {
+        let (store, goals, named) = grounds.of(place);
+        if has_no_value(store, goals) {
+            continue;
+        }
+        let budget = Budget {
+            steps: SCREEN.search_steps,
+            deadline: options.limits.deadline,
+            climb: false,
+        };
+        let search = search(store, goals, arrays, options.seed, budget);
+        out.tried += search.tried;
+        if let Some(found) = search.found {
+            out.found = Some((place, found, named));
+            return out;
+        }
+    }
+    out
+}
+
+/// Whether a pair that differs takes the bits of a rounded number: such terms have no values here, unless by the names of
+/// the functions of which they are the code.
+fn has_no_value(store: &TermStore, goals: &Pairs) -> bool {
+    let loose = |&(a, b): &(TermId, TermId)| a != b && (store.is_loose(a) || store.is_loose(b));
+    goals.iter().any(loose)
+}
+
+/// Some of the elements that have no values, spread over all of them.
+fn without_values(store: &TermStore, goals: &[&Pairs]) -> impl Iterator<Item = usize> {
+    let all = goals.iter().enumerate();
+    let all: Vec<usize> = all
+        .filter(|(_, g)| has_no_value(store, g))
+        .map(|(i, _)| i)
+        .collect();
+    let n = SCREEN.searches.min(all.len());
+    (0..n).map(move |i| all[all.len() * (2 * i + 1) / (2 * n)])
+}
+
+/// Looks at all elements together: the first input that tells one apart is found; the elements that most likely differ
+/// come back.
+fn at_once(
+    grounds: &mut Grounds<'_>,
+    arrays: &Arrays,
+    options: &Options,
+    out: &mut Look,
+) -> Vec<usize> {
+    let store = grounds.store;
+    let mut suspects = Vec::new();
     // Places of elements, with the goals that differ.
-    let differing = goals.iter().enumerate();
+    let differing = grounds.goals.iter().enumerate();
     let differing: Vec<(usize, (TermId, TermId))> = differing
         .flat_map(|(i, g)| {
             g.iter()
@@ -82,7 +142,7 @@ pub(crate) fn screen(
         })
         .collect();
     if differing.is_empty() {
-        return out;
+        return suspects;
     }
     let pairs: Pairs = differing.iter().map(|d| d.1).collect();
     let mut all = Hunt::new(store, &pairs, arrays);
@@ -94,7 +154,6 @@ pub(crate) fn screen(
     let mut random = Random(options.seed);
     // Those at the element that is furthest apart, and at others.
     let mut looks = [Looks::default(), Looks::default()];
-    let mut suspects = Vec::new();
     'inputs: for (n, pattern) in inputs(integers, near.len()).into_iter().enumerate() {
         let spent = all.cost() * n as u64;
         if n >= SCREEN.least && spent >= SCREEN.steps || options.limits.reached().is_some() {
@@ -113,49 +172,44 @@ pub(crate) fn screen(
                 let distance = || Some((place, all.distance(k, &values)?));
                 out.suspect = out.suspect.or_else(distance);
             }
-            if nth > 0 && !looks.may_look(place) {
-                continue;
-            }
-            let own = by_name(goals[place]);
-            let (store, goals) = match &own {
-                Some(named) => (&named.store, &named.pairs[0]),
-                None => (store, goals[place]),
+            let may_look = !looks.are_over() && (nth == 0 || looks.may_look(place));
+            let ground = may_look.then(|| grounds.of(place));
+            let hunt = ground.map(|(store, goals, named)| (Hunt::new(store, goals, arrays), named));
+            let Some((hunt, named)) = hunt.filter(|(hunt, _)| looks.spend(hunt.cost())) else {
+                match nth {
+                    0 => break 'inputs,
+                    _ => continue,
+                }
             };
-            let hunt = Hunt::new(store, goals, arrays);
-            match looks.spend(hunt.cost()) {
-                true => {}
-                false if nth > 0 => continue,
-                false => break 'inputs,
-            }
             work::spend(hunt.cost());
             let values = cells::some(hunt.cells(), all.cells(), &values);
             if let Checked::Apart(apart) = hunt.check(&values) {
-                let found = hunt.found_at(&values, *apart);
-                out.found = Some((place, found, own.is_some()));
-                return out;
+                out.found = Some((place, hunt.found_at(&values, *apart), named));
+                return suspects;
             }
         }
     }
-    // What is far apart on ordinary numbers has a simple input that shows it, most likely: one on which nothing is rounded.
-    for place in suspects {
-        let own = by_name(goals[place]);
-        let (store, goals) = match &own {
-            Some(named) => (&named.store, &named.pairs[0]),
-            None => (store, goals[place]),
-        };
-        let budget = Budget {
-            steps: SCREEN.search_steps,
-            deadline: options.limits.deadline,
-            climb: false,
-        };
-        let search = search(store, goals, arrays, options.seed, budget);
-        out.tried += search.tried;
-        if let Some(found) = search.found {
-            out.found = Some((place, found, own.is_some()));
-            return out;
+    suspects
+}
+
+/// Where elements are looked at, which is found once for each.
+struct Grounds<'a> {
+    store: &'a TermStore,
+    goals: &'a [&'a Pairs],
+    by_name: &'a dyn Fn(&Pairs) -> Option<Named>,
+    named: FxHashMap<usize, Option<Named>>,
+}
+
+impl Grounds<'_> {
+    /// The goals of an element in their store, and whether library functions stand by their names for it alone.
+    fn of(&mut self, place: usize) -> (&TermStore, &Pairs, bool) {
+        let goals = self.goals[place];
+        let named = self.named.entry(place);
+        match named.or_insert_with(|| (self.by_name)(goals)) {
+            Some(named) => (&named.store, &named.pairs[0], true),
+            None => (self.store, goals, false),
         }
     }
-    out
 }
 
 /// Which elements were evaluated with known error, and what that took.
@@ -172,6 +226,12 @@ impl Looks {
         let own = self.at.entry(place).or_default();
         *own += 1;
         *own <= SCREEN.element_checks
+    }
+
+    /// Whether no look is within the bounds any more.
+    fn are_over(&self) -> bool {
+        let over = self.count >= SCREEN.checks || self.steps > SCREEN.check_steps;
+        self.count > 0 && over
     }
 
     /// Whether a look is within the bounds; the first one is.

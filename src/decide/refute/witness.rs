@@ -165,16 +165,23 @@ impl<'s> Hunt<'s> {
         self.cone.size() as u64
     }
 
+    /// Both sides of each pair in doubles; `None` where the candidate is no input that counts.
+    fn in_doubles(&mut self, values: &[u64]) -> Option<Vec<Fast>> {
+        let values = self.settled(values)?;
+        let inputs = cells::inputs(&self.cells, &values);
+        let (store, constants) = (self.store, &self.constants);
+        Some(
+            self.cone
+                .approximate(store, constants, &inputs, &mut self.scratch),
+        )
+    }
+
     /// How far a pair is apart in doubles, where 1 is the least that counts: more than rounding and
     /// more than a number that is as good as zero.
     pub(crate) fn score(&mut self, values: &[u64]) -> f64 {
-        let Some(values) = self.settled(values) else {
+        let Some(v) = self.in_doubles(values) else {
             return 0.0;
         };
-        let inputs = cells::inputs(&self.cells, &values);
-        let v = self
-            .cone
-            .approximate(self.store, &self.constants, &inputs, &mut self.scratch);
         let (least, part) = (
             2f64.powi(self.floor as i32),
             2f64.powi(-self.relative as i32),
@@ -197,13 +204,9 @@ impl<'s> Hunt<'s> {
 
     /// The relative difference of each pair.
     pub(crate) fn differences(&mut self, values: &[u64]) -> Vec<f64> {
-        let Some(values) = self.settled(values) else {
+        let Some(v) = self.in_doubles(values) else {
             return vec![0.0; self.pairs.len()];
         };
-        let inputs = cells::inputs(&self.cells, &values);
-        let v = self
-            .cone
-            .approximate(self.store, &self.constants, &inputs, &mut self.scratch);
         let pairs = self.pairs.iter().enumerate();
         let relative = pairs.map(|(i, &(a, _))| {
             let (x, y) = (v[2 * i], v[2 * i + 1]);
@@ -221,11 +224,7 @@ impl<'s> Hunt<'s> {
 
     /// How far the numbers of a pair are apart in doubles.
     pub(crate) fn distance(&mut self, pair: usize, values: &[u64]) -> Option<f64> {
-        let values = self.settled(values)?;
-        let inputs = cells::inputs(&self.cells, &values);
-        let v = self
-            .cone
-            .approximate(self.store, &self.constants, &inputs, &mut self.scratch);
+        let v = self.in_doubles(values)?;
         let real = matches!(self.store.sort(self.pairs[pair].0), Sort::Real);
         let distance = (v[2 * pair].f - v[2 * pair + 1].f).abs();
         (real && distance.is_finite()).then_some(distance)

@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Shapes, Terms, chosen, mix};
+use super::{FLIPS, Shapes, Terms, below, chosen, mix};
 use crate::decide::goal::Element;
 use crate::term::TermId;
 use crate::term::gather::distance;
@@ -37,7 +37,7 @@ impl Looks {
             if shape == 0 {
                 continue;
             }
-            if !terms.inputs[i].is_none() {
+            if !terms.inputs[i].is_none() && terms.inputs[i].array != FLIPS {
                 let at = terms.places[i] / 8;
                 match moves {
                     0 => out.hash[i] = mix(shape, at),
@@ -55,7 +55,7 @@ impl Looks {
                 let k = (moves & ((1 << array) - 1)).count_ones() as usize;
                 out.first[start + k] = at;
             }
-            terms.store.children(t, |c| {
+            below(terms.store, t, |c| {
                 let c = c.0 as usize;
                 let own = &mut out.first;
                 for (k, j) in shared(terms.arrays[c] & movable, moves) {
@@ -68,20 +68,21 @@ impl Looks {
             }
             let (is_sum, commutes) = (terms.store.is_sum(t), terms.store.commutes(t));
             let (mut sum, mut half) = (0u64, None);
-            terms.store.children(t, |c| {
+            below(terms.store, t, |c| {
                 let c = c.0 as usize;
-                let mut below = out.hash[c].wrapping_add(terms.shape[c]);
+                let mut far_below = out.hash[c].wrapping_add(terms.shape[c]);
                 for (k, j) in shared(terms.arrays[c] & movable, moves) {
                     let far = out.first[out.start[c] + j].wrapping_sub(out.first[start + k]);
-                    below = mix(below, far as u64);
+                    far_below = mix(far_below, far as u64);
                 }
                 match (is_sum, half.take()) {
-                    (true, None) => half = Some(below),
+                    (true, None) => half = Some(far_below),
                     (true, Some(other)) => {
-                        sum = sum.wrapping_add(mix(below.wrapping_add(other), below ^ other));
+                        sum =
+                            sum.wrapping_add(mix(far_below.wrapping_add(other), far_below ^ other));
                     }
-                    _ if commutes => sum = sum.wrapping_add(mix(below, 1)),
-                    _ => hash = mix(hash, below),
+                    _ if commutes => sum = sum.wrapping_add(mix(far_below, 1)),
+                    _ => hash = mix(hash, far_below),
                 }
             });
             out.hash[i] = mix(hash, sum);
@@ -113,7 +114,7 @@ fn shared(of: u64, all: u64) -> impl Iterator<Item = (usize, usize)> {
 
 /// For each element the first one with its key, which may be itself.
 pub(super) fn twins(shapes: &Shapes<'_>, elements: &[Element]) -> Vec<usize> {
-    let movable = shapes.movable;
+    let movable = shapes.movable & !(1 << FLIPS);
     let looks = shapes.terms.each_ref().map(|t| Looks::new(t, movable));
     let mut first: FxHashMap<(u64, u64), usize> = FxHashMap::default();
     let twin = |(i, e): (usize, &Element)| {

@@ -4,12 +4,15 @@
 //! in no others; result the first may go to the second; because what holds of x in a content that has the second at the
 //! place of the first is what holds of y.
 //!
+//! What facts decide of every content says nothing more, and is left out.
+//!
 //! Premises are compared as terms of a store of their own, in which each has its only input at the beginning of the
 //! array: equal terms say the same.
 
 use rustc_hash::FxHashMap;
 
-use super::{Terms, input};
+use super::{FLIPS, Terms, input};
+use crate::term::premised::Ranges;
 use crate::term::rebuild::rebuild;
 use crate::term::{Term, TermId, TermStore};
 
@@ -34,7 +37,7 @@ impl Premises {
         let mut said: FxHashMap<u32, Vec<TermId>> = FxHashMap::default();
         for side in terms {
             let store = side.store;
-            for &p in &store.premises {
+            for p in beyond_facts(store) {
                 let below = store.reachable(&[p]);
                 let read: Vec<TermId> = below
                     .into_iter()
@@ -42,7 +45,9 @@ impl Premises {
                     .collect();
                 out.arrays |= side.arrays[p.0 as usize];
                 match read[..] {
-                    [x] if !side.inputs[x.0 as usize].is_none() => {
+                    [x] if !side.inputs[x.0 as usize].is_none()
+                        && side.arrays[p.0 as usize] & 1 << FLIPS == 0 =>
+                    {
                         let number = side.inputs[x.0 as usize].number;
                         let what = at_the_beginning(store, p, x, &mut own);
                         said.entry(number).or_default().push(what);
@@ -66,6 +71,20 @@ impl Premises {
     pub(super) fn are_alike(&self, a: u32, b: u32) -> bool {
         self.said.is_empty() || self.said[a as usize] == self.said[b as usize]
     }
+}
+
+/// The premises that what facts say of single elements does not decide.
+fn beyond_facts(store: &TermStore) -> Vec<TermId> {
+    let all = &store.premises;
+    if store.facts.is_empty() {
+        return all.clone();
+    }
+    let mut own = TermStore::new();
+    own.facts = store.facts.clone();
+    let images = own.import_below(store, all);
+    let both = all.iter().copied().zip(images);
+    let open = both.filter(|&(_, p)| own.decided_in(p, &Ranges::default()) != Some(true));
+    open.map(|(p, _)| p).collect()
 }
 
 /// A premise with its only input at the beginning of the array, in a store of its own.

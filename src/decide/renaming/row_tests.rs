@@ -13,7 +13,7 @@ use crate::spec::{Array, Origin};
 use crate::term::eval::{self, Inputs, Mode, Value};
 use crate::term::facts::{Elements, Facts};
 use crate::term::gather::offset;
-use crate::term::{Fun, ICmp};
+use crate::term::{Fun, ICmp, RCmp};
 
 const X: ArrayId = ArrayId(0);
 const LABELS: ArrayId = ArrayId(1);
@@ -89,6 +89,11 @@ fn softmax(rows: u64, columns: u64) -> ([TermStore; 2], Vec<Element>) {
         ..element([x, y])
     });
     (stores, elements.collect())
+}
+
+/// Elements with these contents.
+fn elements([a, b]: [Vec<TermId>; 2]) -> Vec<Element> {
+    a.into_iter().zip(b).map(|(x, y)| element([x, y])).collect()
 }
 
 fn kept(stores: &[TermStore; 2], elements: &[Element], arrays: &Arrays) -> Vec<usize> {
@@ -172,10 +177,7 @@ fn losses(rows: u64, facts: Option<(i128, i128)>, premise: Option<u64>) -> Vec<u
             contents[side].push(s.of_real(Fmt::F32, sum));
         }
     }
-    let [a, b] = contents;
-    let elements = a.into_iter().zip(b).map(|(x, y)| element([x, y]));
-    let elements: Vec<Element> = elements.collect();
-    kept(&stores, &elements, &arrays(rows, columns))
+    kept(&stores, &elements(contents), &arrays(rows, columns))
 }
 
 #[test]
@@ -212,10 +214,7 @@ fn embeddings(rows: u64, step: u64) -> Vec<usize> {
             }
         }
     }
-    let [a, b] = contents;
-    let elements = a.into_iter().zip(b).map(|(x, y)| element([x, y]));
-    let elements: Vec<Element> = elements.collect();
-    kept(&stores, &elements, &arrays(rows, 1))
+    kept(&stores, &elements(contents), &arrays(rows, 1))
 }
 
 #[test]
@@ -370,4 +369,63 @@ proptest! {
             prop_assert_eq!(at(pairs[0][k], &first), at(pairs[1][k], &second));
         }
     }
+}
+
+/// A test of each row that rounding may turn over. It asks of the row's element, or of that of another row, and its
+/// unknown is that of some row's test.
+fn tested(
+    rows: u64,
+    asks: impl Fn(u64) -> u64,
+    turns: impl Fn(u64) -> u64,
+) -> ([TermStore; 2], Vec<Element>) {
+    let mut stores = [TermStore::new(), TermStore::new()];
+    let mut contents = [Vec::new(), Vec::new()];
+    for (side, s) in stores.iter_mut().enumerate() {
+        let one = s.integer(1);
+        let x: Vec<TermId> = (0..rows).map(|r| s.elem(X, Fmt::F32, 4 * r)).collect();
+        let flips: Vec<TermId> = (0..rows)
+            .map(|r| {
+                let question = Question {
+                    asked: Asked::Order(RCmp::Lt),
+                    fmt: Fmt::F32,
+                    operands: [one, x[asks(r) as usize]],
+                };
+                s.flip((side as u32) << 16 | r as u32, question)
+            })
+            .collect();
+        for r in 0..rows {
+            let x = x[r as usize];
+            let above = s.rcmp(RCmp::Lt, one, x);
+            let found = s.xor(above, flips[turns(r) as usize]);
+            let log = s.fun(Fun::Log2, x);
+            let chosen = match side {
+                0 => s.select(found, log, x),
+                _ => {
+                    let not = s.not(found);
+                    s.select(not, x, log)
+                }
+            };
+            contents[side].push(s.of_real(Fmt::F32, chosen));
+        }
+    }
+    (stores, elements(contents))
+}
+
+#[test]
+fn what_rounding_turns_over_goes_to_a_test_that_asks_the_same() {
+    let own = |r: u64| r;
+    let decided = |rows: u64, asks: &dyn Fn(u64) -> u64, turns: &dyn Fn(u64) -> u64| {
+        let (stores, elements) = tested(rows, asks, turns);
+        kept(&stores, &elements, &Arrays::default())
+    };
+    assert_eq!(decided(40, &own, &own), [0]);
+    // The last row's test asks of the row before.
+    let last = |r: u64| if r == 39 { 38 } else { r };
+    assert_eq!(decided(40, &last, &own), [0, 39]);
+    // What is turned over in all rows is the test of the first one, which stays, and of whose array nothing moves then.
+    let first = |_: u64| 0;
+    assert_eq!(decided(40, &own, &first).len(), 40);
+    // Two rows have one unknown: no substitution takes it to two.
+    let pairs = |r: u64| r / 2 * 2;
+    assert_eq!(decided(40, &own, &pairs).len(), 2);
 }

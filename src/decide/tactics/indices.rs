@@ -178,12 +178,8 @@ fn question(case: &Case) -> Option<Question> {
             }
         }
     }
-    order.or_else(|| {
-        shared(store, case.pair)
-            .first()
-            .copied()
-            .map(Question::Holds)
-    })
+    let of_both = || shared(store, case.pair).into_iter().next();
+    order.or_else(|| of_both().map(Question::Holds))
 }
 
 impl Case {

@@ -51,7 +51,7 @@ impl Reread {
     ) -> Option<Reread> {
         let idioms = match exact {
             true => Idioms::default(),
-            false => Idioms::of(store, roots),
+            false => Idioms::of(store, roots, limits),
         };
         let mut named = TermStore::new();
         let mut roots = idioms.apply(store, roots, &mut named);
@@ -86,7 +86,7 @@ impl Reread {
                     .enumerate();
                 let asked = asked.filter(|&(k, _)| open(k)).flat_map(|(_, p)| p);
                 let asked: Vec<TermId> = asked.flat_map(|(a, b)| [a, b]).collect();
-                Readings::of(&named, &asked)
+                Readings::of(&named, &asked, limits)
             }
         };
         if readings.is_empty() && idioms.is_empty() && !is_special {

@@ -18,7 +18,7 @@ pub(super) struct Registers {
     /// Whether anything reads it.
     read: Vec<bool>,
     /// The number that its only definition puts there.
-    literals: Vec<Option<u32>>,
+    literals: Vec<Option<u64>>,
 }
 
 impl Registers {
@@ -38,7 +38,7 @@ impl Registers {
                 ..
             } = inst.op
             {
-                literals[dst.0 as usize] = Some(n as u32);
+                literals[dst.0 as usize] = Some(n);
             }
         }
         for (literal, writes) in literals.iter_mut().zip(writes) {
@@ -55,10 +55,11 @@ impl Registers {
         matches!(s, Src::Reg(r) if self.singles[r.0 as usize])
     }
 
-    fn literal(&self, s: &Src) -> Option<u32> {
+    /// The number that an operand is, if it is written out there or in its only definition.
+    pub(super) fn literal(&self, s: &Src) -> Option<u64> {
         match s {
             Src::Reg(r) => self.literals[r.0 as usize],
-            Src::Imm(n) => Some(*n as u32),
+            Src::Imm(n) => Some(*n),
             Src::Global(..) | Src::Var(..) => None,
         }
     }
@@ -111,7 +112,7 @@ fn moves(op: &Op) -> bool {
 /// The format that an operation cuts f32s to, and how many.
 pub(super) fn cut(op: &Op, registers: &Registers) -> Option<(Fmt, usize)> {
     let single = |s: &Src| registers.single(s);
-    let literal = |s: &Src| registers.literal(s);
+    let literal = |s: &Src| registers.literal(s).map(|n| n as u32);
     let unread = |r: &Option<RegId>| r.is_none_or(|r| !registers.read[r.0 as usize]);
     let once = |fmt: Option<Fmt>| fmt.map(|f| (f, 1));
     match op {

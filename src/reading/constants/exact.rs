@@ -97,6 +97,7 @@ mod tests {
     use super::super::Readings;
     use super::*;
     use crate::reading::Reading;
+    use crate::spec::Limits;
 
     /// What the kernel's constants are read as beside these numbers of a formula.
     fn of(numbers: &[(i64, i64)], patterns: &[f32]) -> Vec<String> {
@@ -106,7 +107,7 @@ mod tests {
         for &p in patterns {
             roots.push(s.rational(BigRational::from_float(p).expect("finite")));
         }
-        let all = Readings::of(&s, &roots).assumptions();
+        let all = Readings::of(&s, &roots, &Limits::NONE).assumptions();
         all.into_iter().map(|a| a.message).collect()
     }
 
@@ -131,7 +132,7 @@ mod tests {
         let root = s.fun(Fun::Sqrt, third);
         let near = (1.0f64 / 777_777.0).sqrt() as f32;
         let pattern = s.rational(BigRational::from_float(near).expect("finite"));
-        let got = Readings::of(&s, &[root, pattern]).assumptions();
+        let got = Readings::of(&s, &[root, pattern], &Limits::NONE).assumptions();
         assert!(
             got.iter()
                 .any(|t| t.message.ends_with("is read as sqrt(1/777777)")),

@@ -269,10 +269,7 @@ impl Pattern {
             as_written: true,
             ..r.launch
         };
-        let limits = Limits {
-            deadline: None,
-            memory: None,
-        };
+        let limits = Limits::NONE;
         let outcome = sim::run(
             &kernel,
             &launch,
