@@ -272,3 +272,62 @@ fn furthest(differences: &[f64]) -> Option<usize> {
         false => differences.iter().position(seen),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Fmt;
+    use crate::reading::functions::Idioms;
+    use crate::term::ArrayId;
+
+    /// x + y, or with `cut` the number that the low bits of its encoding are.
+    fn sum(s: &mut TermStore, cut: bool, at: u64) -> TermId {
+        let [x, y] = [0, 4].map(|off| s.elem(ArrayId(0), Fmt::F32, at + off));
+        let sum = s.add(x, y);
+        if !cut {
+            return sum;
+        }
+        let bits = s.of_real(Fmt::F32, sum);
+        let low = s.extract(bits, 0, 16);
+        s.of_int(false, low)
+    }
+
+    #[test]
+    fn elements_without_values_are_looked_at_by_name() {
+        let mut store = TermStore::new();
+        let goals: Vec<Pairs> = (0..40u64)
+            .map(|i| {
+                let a = sum(&mut store, true, 8 * i);
+                let b = store.integer(i as i64);
+                assert!(store.is_loose(a));
+                [(a, b)].into_iter().collect()
+            })
+            .collect();
+        let goals: Vec<&Pairs> = goals.iter().collect();
+        // Functions have names for some elements; without them nothing is found.
+        let right = std::cell::Cell::new(0);
+        let by_name = |differ: bool| {
+            let right = &right;
+            move |_: &Pairs| {
+                right.set(right.get() + 1);
+                let mut store = TermStore::new();
+                let a = sum(&mut store, false, 0);
+                let b = if differ { store.neg(a) } else { a };
+                Some(Named {
+                    store,
+                    pairs: vec![[(a, b)].into_iter().collect()],
+                    idioms: Idioms::default(),
+                })
+            }
+        };
+        let (arrays, options) = (Arrays::default(), Options::default());
+        let look = |by_name: &dyn Fn(&Pairs) -> Option<Named>| {
+            screen(&store, &goals, &arrays, &options, by_name).found
+        };
+        assert!(look(&|_| None).is_none());
+        assert!(look(&by_name(false)).is_none());
+        assert_eq!(right.get(), SCREEN.searches);
+        let (place, found, named) = look(&by_name(true)).expect("they differ");
+        assert!(named && place < goals.len() && !found.inputs.is_empty());
+    }
+}
