@@ -154,10 +154,7 @@ mod tests {
     use crate::term::eval::{self, Inputs, Mode, Value};
     use proptest::prelude::*;
 
-    const LIMITS: Limits = Limits {
-        deadline: None,
-        memory: None,
-    };
+    const LIMITS: Limits = Limits::NONE;
 
     /// k * x + l * y + c of two elements.
     fn form(s: &mut TermStore, [x, y]: [TermId; 2], (k, l, c): (i8, i8, i8)) -> TermId {

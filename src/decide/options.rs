@@ -34,10 +34,7 @@ impl Default for Options {
         Options {
             reference: Coverage::WholeGrid,
             optimized: Coverage::WholeGrid,
-            limits: Limits {
-                deadline: None,
-                memory: None,
-            },
+            limits: Limits::NONE,
             exact_constants: false,
             probabilistic: false,
             seed: 0x9e37_79b9_7f4a_7c15,

@@ -127,8 +127,8 @@ fn asked(store: &TermStore, t: TermId) -> Option<Question> {
     are_older.then_some(question)
 }
 
-/// What stands below a term: its operands, or those of its question.
-fn below(store: &TermStore, t: TermId, mut f: impl FnMut(TermId)) {
+/// What a term is made of: its operands, or those of its question.
+fn operands(store: &TermStore, t: TermId, mut f: impl FnMut(TermId)) {
     match asked(store, t) {
         Some(q) => q.operands.into_iter().for_each(f),
         None => store.children(t, &mut f),
@@ -158,7 +158,7 @@ impl<'s> Terms<'s> {
         // Children have smaller ids than their parents.
         for i in (0..n).rev() {
             if used[i] {
-                below(store, TermId(i as u32), |c| used[c.0 as usize] = true);
+                operands(store, TermId(i as u32), |c| used[c.0 as usize] = true);
             }
         }
         let mut s = Terms {
@@ -527,12 +527,14 @@ impl<'w, 's> Walker<'w, 's> {
     }
 
     /// Meets what is asked in two tests.
-    fn ask(&mut self, side: usize, x: TermId, y: TermId) -> Option<bool> {
+    fn ask(&mut self, side: usize, x: TermId, y: TermId) -> bool {
         let store = self.shapes.terms[side].store;
-        let (p, q) = (asked(store, x)?, asked(store, y)?);
+        let (Some(p), Some(q)) = (asked(store, x), asked(store, y)) else {
+            return false;
+        };
         let mut both = p.operands.into_iter().zip(q.operands);
         let alike = (p.asked, p.fmt) == (q.asked, q.fmt);
-        Some(alike && both.all(|(a, b)| self.meet(side, a, b)))
+        alike && both.all(|(a, b)| self.meet(side, a, b))
     }
 
     /// Meets what chooses the places at which two terms read; `None` if nothing does.
@@ -576,8 +578,8 @@ impl<'w, 's> Walker<'w, 's> {
         {
             return alike;
         }
-        if let Some(alike) = self.ask(side, x, y) {
-            return alike;
+        if terms.inputs[x.0 as usize].array == FLIPS {
+            return self.ask(side, x, y);
         }
         if store.label(x) != store.label(y) {
             return false;

@@ -3,10 +3,7 @@
 use super::*;
 
 fn same(s: &TermStore, a: TermId, b: TermId) -> bool {
-    let limits = Limits {
-        deadline: None,
-        memory: None,
-    };
+    let limits = Limits::NONE;
     decide(s, a, b, &limits) == Some(true)
 }
 use crate::kernel::Fmt;

@@ -141,10 +141,7 @@ mod tests {
 
     #[test]
     fn three_pigeons_need_three_holes() {
-        let limits = Limits {
-            deadline: None,
-            memory: None,
-        };
+        let limits = Limits::NONE;
         let mut c = Circuit::new();
         let mut clauses = Clauses::new(&limits, 1000);
         // in[p][h]: pigeon p sits in hole h.

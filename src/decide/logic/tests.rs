@@ -8,10 +8,7 @@ use crate::kernel::Fmt;
 use crate::term::eval::{Inputs, Mode, Value, evaluate};
 use crate::term::{ArrayId, BitsOp, Fun, ICmp, RCmp, Term, pow2};
 
-const LIMITS: Limits = Limits {
-    deadline: None,
-    memory: None,
-};
+const LIMITS: Limits = Limits::NONE;
 
 fn by(effort: Effort, s: &TermStore, a: TermId, b: TermId) -> bool {
     prove(s, (a, b), &[], effort, &LIMITS) == Answer::Proved

@@ -129,10 +129,7 @@ mod tests {
         let start = vec![1f32.to_bits() as u64];
         assert!(matches!(hunt.check(&start), Checked::No | Checked::Close));
         assert!(hunt.score(&start) > CLIMB.least);
-        let limits = Limits {
-            deadline: None,
-            memory: None,
-        };
+        let limits = Limits::NONE;
         let mut climb_from = |left: u64| {
             let mut left = left;
             climb(&mut hunt, start.clone(), &mut Random(1), &mut left, limits)

@@ -107,7 +107,7 @@ impl<'a> Errors<'a> {
             let has_powers = all.note_powers(i);
             let (slopes, rest) = all.step(i);
             let linear = match has_powers {
-                true => all.swept(slopes),
+                true => all.swept(slopes, &all.own),
                 false => all.carried(&slopes),
             };
             let moved = f64::min(linear + rest, all.within_operands(i));
@@ -134,23 +134,8 @@ impl<'a> Errors<'a> {
 
     /// A bound on how far the difference of two roots may be from what it is exactly.
     pub(super) fn of_difference(&self, x: usize, y: usize) -> f64 {
-        let mut slope = vec![0.0; self.numbers.len()];
-        slope[self.cone.roots()[x] as usize] += 1.0;
-        slope[self.cone.roots()[y] as usize] -= 1.0;
-        let mut bound = 0.0;
-        for i in (0..slope.len()).rev() {
-            let by = slope[i];
-            if by == 0.0 {
-                continue;
-            }
-            if self.added[i] != 0.0 {
-                bound += f64::abs(by) * self.added[i];
-            }
-            for (k, s) in self.step(i).0 {
-                slope[k] += by * s;
-            }
-        }
-        or_anything(bound)
+        let roots = [(x, 1.0), (y, -1.0)].map(|(r, s)| (self.cone.roots()[r] as usize, s));
+        self.swept(Slopes::from_slice(&roots), &self.added)
     }
 
     /// Finds how far the products of two powers at a term move together, where their factors may move far.
@@ -168,7 +153,7 @@ impl<'a> Errors<'a> {
         let found = pairs.iter().filter_map(|&[a, b]| {
             let (a, b) = (a as usize, b as usize);
             let exponents = Slopes::from_slice(&[far(a)?, far(b)?]);
-            Some(([a, b], self.swept(exponents)))
+            Some(([a, b], self.swept(exponents, &self.own)))
         });
         let found: Vec<([usize; 2], f64)> = found.collect();
         let any = !found.is_empty();
@@ -182,8 +167,8 @@ impl<'a> Errors<'a> {
         moving.map(|&(k, s)| s.abs() * self.reach[k]).sum()
     }
 
-    /// The same, where what the operands share cancels.
-    fn swept(&self, slopes: Slopes) -> f64 {
+    /// The same, where what the operands share cancels, given what each term adds.
+    fn swept(&self, slopes: Slopes, adds: &[f64]) -> f64 {
         let mut all: BTreeMap<usize, f64> = BTreeMap::new();
         let add = |all: &mut BTreeMap<usize, f64>, slopes: Slopes, by: f64| {
             let moving = slopes.into_iter().filter(|(k, _)| self.reach[*k] != 0.0);
@@ -197,8 +182,8 @@ impl<'a> Errors<'a> {
             if by == 0.0 {
                 continue;
             }
-            if self.own[i] != 0.0 {
-                bound += by.abs() * self.own[i];
+            if adds[i] != 0.0 {
+                bound += by.abs() * adds[i];
             }
             add(&mut all, self.step(i).0, by);
         }

@@ -107,8 +107,11 @@ pub(crate) fn screen(
 /// Whether a pair that differs takes the bits of a rounded number: such terms have no values here, unless by the names of
 /// the functions of which they are the code.
 fn has_no_value(store: &TermStore, goals: &Pairs) -> bool {
-    let loose = |&(a, b): &(TermId, TermId)| a != b && (store.is_loose(a) || store.is_loose(b));
-    goals.iter().any(loose)
+    goals.iter().any(|&p| p.0 != p.1 && is_loose(store, p))
+}
+
+fn is_loose(store: &TermStore, (a, b): (TermId, TermId)) -> bool {
+    store.is_loose(a) || store.is_loose(b)
 }
 
 /// Some of the elements that have no values, spread over all of them.
@@ -137,7 +140,7 @@ fn at_once(
     let differing: Vec<(usize, (TermId, TermId))> = differing
         .flat_map(|(i, g)| {
             g.iter()
-                .filter(|(a, b)| a != b && !store.is_loose(*a) && !store.is_loose(*b))
+                .filter(|p| p.0 != p.1 && !is_loose(store, **p))
                 .map(move |&p| (i, p))
         })
         .collect();

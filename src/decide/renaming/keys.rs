@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{FLIPS, Shapes, Terms, below, chosen, mix};
+use super::{FLIPS, Shapes, Terms, chosen, mix, operands};
 use crate::decide::goal::Element;
 use crate::term::TermId;
 use crate::term::gather::distance;
@@ -55,7 +55,7 @@ impl Looks {
                 let k = (moves & ((1 << array) - 1)).count_ones() as usize;
                 out.first[start + k] = at;
             }
-            below(terms.store, t, |c| {
+            operands(terms.store, t, |c| {
                 let c = c.0 as usize;
                 let own = &mut out.first;
                 for (k, j) in shared(terms.arrays[c] & movable, moves) {
@@ -68,21 +68,20 @@ impl Looks {
             }
             let (is_sum, commutes) = (terms.store.is_sum(t), terms.store.commutes(t));
             let (mut sum, mut half) = (0u64, None);
-            below(terms.store, t, |c| {
+            operands(terms.store, t, |c| {
                 let c = c.0 as usize;
-                let mut far_below = out.hash[c].wrapping_add(terms.shape[c]);
+                let mut below = out.hash[c].wrapping_add(terms.shape[c]);
                 for (k, j) in shared(terms.arrays[c] & movable, moves) {
                     let far = out.first[out.start[c] + j].wrapping_sub(out.first[start + k]);
-                    far_below = mix(far_below, far as u64);
+                    below = mix(below, far as u64);
                 }
                 match (is_sum, half.take()) {
-                    (true, None) => half = Some(far_below),
+                    (true, None) => half = Some(below),
                     (true, Some(other)) => {
-                        sum =
-                            sum.wrapping_add(mix(far_below.wrapping_add(other), far_below ^ other));
+                        sum = sum.wrapping_add(mix(below.wrapping_add(other), below ^ other));
                     }
-                    _ if commutes => sum = sum.wrapping_add(mix(far_below, 1)),
-                    _ => hash = mix(hash, far_below),
+                    _ if commutes => sum = sum.wrapping_add(mix(below, 1)),
+                    _ => hash = mix(hash, below),
                 }
             });
             out.hash[i] = mix(hash, sum);

@@ -44,6 +44,6 @@ pub(super) fn arrays(stores: [&TermStore; 2], arrays: &Arrays) -> u64 {
             }
         }
     }
-    // The last bit is that of all other arrays.
+    // The bit behind them is that of all other arrays.
     slides & !(1 << ARRAYS)
 }

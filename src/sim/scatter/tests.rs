@@ -92,10 +92,7 @@ fn run(text: String) -> (Outcome, [ArrayId; 4]) {
         .expect("a kernel");
     let setup = spec::resolve(&[(&lowered.kernel, &spec)], &[]).expect("bindings");
     let resolved = &setup.kernels[0];
-    let limits = Limits {
-        deadline: None,
-        memory: None,
-    };
+    let limits = Limits::NONE;
     let (kernel, r) = (&lowered.kernel, resolved);
     let side = Side::Reference;
     let outcome = sim::run(kernel, &r.launch, &r.bindings, &r.arrays, side, &limits);
