@@ -10,7 +10,7 @@ use super::effects::{AGENTS, ALL, Effects, Orders, TOGETHER};
 use super::field::{Field, ReadRegs, UpdatedRegs, choices};
 use super::listing::Listing;
 use super::table::{operands, operations};
-use super::{Addr, BulkOp, ClusterOp, Guard, MatTy, NumTy, RegId, Space, Src, TensorOp};
+use super::{Addr, BulkOp, ClusterOp, Guard, MatTy, NumTy, Reach, RegId, Space, Src, TensorOp};
 
 /// What decides that a wait on an mbarrier is over.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -182,11 +182,13 @@ pub enum AsyncOp {
         drop: bool,
         /// Publishes what the thread did before.
         release: bool,
+        /// Whom it reaches.
+        reach: Reach,
         /// Must not complete the phase.
         incomplete: bool,
         /// The state of the phase.
         dst: Option<RegId>,
-    } = [if *drop { "mbarrier.arrive_drop" } else { "mbarrier.arrive" }] (".{space}{release}{incomplete} {dst}, {addr}{count}{expect}"), ALL;
+    } = [if *drop { "mbarrier.arrive_drop" } else { "mbarrier.arrive" }] (".{space}{release}{reach}{incomplete} {dst}, {addr}{count}{expect}"), ALL;
     /// `mbarrier.expect_tx` and `mbarrier.complete_tx`.
     Bytes {
         /// State space.
@@ -210,7 +212,9 @@ pub enum AsyncOp {
         until: WaitFor,
         /// Acquires what the arrivals released.
         acquire: bool,
-    } = ["mbarrier.try_wait"] (".{space}{acquire} {dst}, {addr}, {until}"), Effects { orders: Orders::Told, ..TOGETHER };
+        /// Whom it hears.
+        reach: Reach,
+    } = ["mbarrier.try_wait"] (".{space}{acquire}{reach} {dst}, {addr}, {until}"), Effects { orders: Orders::Told, ..TOGETHER };
     /// `cp.async.mbarrier.arrive`.
     CopyArrive {
         /// State space.

@@ -5,11 +5,15 @@
 //! Not claimed: sparse products, single-bit products, `mbarrier.pending_count`.
 
 use super::decode_matrix::matrix_type;
+use super::decode_mem::SCOPES;
 use super::field::UpdatedRegs;
 use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
-use super::{Addr, AsyncOp, Fmt, GroupA, MatTy, NumTy, Op, Space, Src, WaitFor, Wgmma};
+use super::{
+    Addr, AsyncOp, Fmt, GroupA, MatTy, NumTy, Op, Reach, Restricted, Scope, Sem, Space, Src,
+    WaitFor, Wgmma,
+};
 use crate::ptx::{Mod, Op as Opcode, OperandKind, Type};
 
 const SCOPED: ModSet = ModSet::of(&[
@@ -19,6 +23,16 @@ const SCOPED: ModSet = ModSet::of(&[
     Mod::Cta,
     Mod::Cluster,
 ]);
+
+/// To what `.sync_restrict` restricts a fence.
+pub(super) const RESTRICTED: &[(Mod, Restricted)] = &[
+    (Mod::SyncRestrictSharedCta, Restricted::Own),
+    (Mod::SyncRestrictSharedCluster, Restricted::Cluster),
+];
+
+fn reach(sig: &Sig) -> Decoded<Reach> {
+    Ok(sig.pick(SCOPES)?.map_or(Reach::Unsaid, Reach::from))
+}
 
 impl Lowerer<'_> {
     pub(super) fn emit_async(&mut self, op: AsyncOp) -> Decoded<()> {
@@ -99,6 +113,7 @@ impl Lowerer<'_> {
             dst,
             until,
             acquire: !sig.has(Mod::Relaxed),
+            reach: reach(sig)?,
         })
     }
 
@@ -131,6 +146,7 @@ impl Lowerer<'_> {
             expect: last.filter(|_| expects),
             drop: sig.op == Opcode::MbarrierArriveDrop,
             release: !sig.has(Mod::Relaxed),
+            reach: reach(sig)?,
             incomplete: sig.has(Mod::NoComplete),
             dst,
         })
@@ -140,6 +156,9 @@ impl Lowerer<'_> {
     pub(super) fn decode_proxy_fence(&mut self, sig: &Sig) -> Decoded<()> {
         if sig.has(Mod::TensormapGeneric) {
             return self.decode_map_fence(sig);
+        }
+        if sig.has(Mod::AsyncGeneric) {
+            return self.decode_restricted_fence(sig);
         }
         sig.only(const { ModSet::of(&[Mod::Async, Mod::Alias]) })?;
         self.expect(0)?;
@@ -152,6 +171,43 @@ impl Lowerer<'_> {
             });
         }
         self.emit(Op::Nop);
+        Ok(())
+    }
+
+    /// `fence.proxy.async::generic.{acquire, release}.sync_restrict.cluster;`: a fence between the proxies, and a restricted
+    /// fence of the generic one.
+    fn decode_restricted_fence(&mut self, sig: &Sig) -> Decoded<()> {
+        sig.only(
+            const {
+                ModSet::of(&[
+                    Mod::AsyncGeneric,
+                    Mod::Acquire,
+                    Mod::Release,
+                    Mod::SyncRestrictSharedCta,
+                    Mod::SyncRestrictSharedCluster,
+                    Mod::Cluster,
+                ])
+            },
+        )?;
+        self.expect(0)?;
+        const ORDERS: &[(Mod, Sem)] = &[(Mod::Acquire, Sem::Acquire), (Mod::Release, Sem::Release)];
+        let sem = sig.need(ORDERS, "an order")?;
+        let proxies = AsyncOp::ProxyFence {
+            shared: true,
+            global: false,
+        };
+        let fence = Op::Fence {
+            sem,
+            scope: Scope::Cluster,
+            only: sig.pick(RESTRICTED)?,
+        };
+        // What is acquired is acquired before the proxies meet, and what is released after.
+        if sem == Sem::Acquire {
+            self.emit(fence);
+            return self.emit_async(proxies);
+        }
+        self.emit_async(proxies)?;
+        self.emit(fence);
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 //!
 //! Not claimed: cluster barriers, proxy fences.
 
+use super::decode_async::RESTRICTED;
 use super::decode_mem::SCOPES;
 use super::lower::Lowerer;
 use super::sig::{Decoded, ModSet, Sig, unsupported};
@@ -123,6 +124,7 @@ impl Lowerer<'_> {
             Op::Fence {
                 sem: Sem::Sc,
                 scope: sig.need(LEVELS, "a level")?,
+                only: None,
             }
         } else {
             plain(sig, &[])?;
@@ -137,6 +139,8 @@ impl Lowerer<'_> {
                         Mod::Cluster,
                         Mod::Gpu,
                         Mod::Sys,
+                        Mod::SyncRestrictSharedCta,
+                        Mod::SyncRestrictSharedCluster,
                     ])
                 },
             )?;
@@ -149,6 +153,7 @@ impl Lowerer<'_> {
             Op::Fence {
                 sem: sig.pick(ORDERS)?.unwrap_or(Sem::AcqRel),
                 scope: sig.need(SCOPES, "a scope")?,
+                only: sig.pick(RESTRICTED)?,
             }
         };
         self.emit(op);

@@ -13,8 +13,8 @@ use std::ops::Deref;
 use super::listing::Listing;
 use super::{
     Access, Addr, AtomOp, BarKind, BoolOp, Cmp, Collector, FloatMods, FloatOp, FloatTest, Fmt,
-    Guard, IntOp, IntTy, Lanes, MapField, MatrixForm, NumTy, Pc, RegId, Rnd, Scope, Sem, ShflMode,
-    Space, Special, Src, TensorCopy, TensorKind, VoteMode,
+    Guard, IntOp, IntTy, Lanes, MapField, MatrixForm, NumTy, Pc, Reach, RegId, Restricted, Rnd,
+    Scope, Sem, ShflMode, Space, Special, Src, TensorCopy, TensorKind, VoteMode,
 };
 
 /// A field of an operation.
@@ -386,6 +386,27 @@ words!(
     AtomOp, BoolOp, Cmp, Collector, FloatOp, FloatTest, IntOp, Lanes, MapField, Scope, Sem,
     ShflMode, Special, TensorCopy, TensorKind, VoteMode
 );
+
+/// A scope where one is written.
+impl Field for Reach {
+    fn text(&self, _: &str, _: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Reach::Cta => f.write_str(".cta"),
+            Reach::Unsaid => Ok(()),
+            Reach::Cluster => f.write_str(".cluster"),
+        }
+    }
+}
+
+impl Field for Option<Restricted> {
+    fn text(&self, _: &str, _: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            None => Ok(()),
+            Some(Restricted::Own) => f.write_str(" sync_restrict::shared::cta"),
+            Some(Restricted::Cluster) => f.write_str(" sync_restrict::shared::cluster"),
+        }
+    }
+}
 
 /// What is done to memory instead of overwriting it.
 impl Field for Option<AtomOp> {

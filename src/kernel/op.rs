@@ -16,7 +16,8 @@ use super::schedule_use::{self, ScheduleUse};
 use super::table::operations;
 use super::{
     Access, Addr, AtomOp, BarKind, BoolOp, Cmp, FloatMods, FloatOp, FloatTest, Fmt, IntOp, IntTy,
-    MatrixForm, Mma, NumTy, Pc, RegId, Rnd, Scope, Sem, ShflMode, Space, Special, Src, VoteMode,
+    MatrixForm, Mma, NumTy, Pc, RegId, Restricted, Rnd, Scope, Sem, ShflMode, Space, Special, Src,
+    VoteMode,
 };
 
 /// An instruction with its guard.
@@ -333,7 +334,9 @@ pub enum Op {
         sem: Sem,
         /// Scope.
         scope: Scope,
-    } = ["fence"] (" {sem} {scope}"), ONLY;
+        /// The accesses that it orders, if not all.
+        only: Option<Restricted>,
+    } = ["fence"] (" {sem} {scope}{only}"), ONLY;
     /// `bar`, `barrier`.
     Bar {
         /// Kind.

@@ -194,6 +194,7 @@ fn same_phase(poll: &AsyncOp, other: &Op) -> Option<RegId> {
             addr,
             until,
             acquire,
+            reach,
             ..
         },
     ) = (other, poll)
@@ -206,8 +207,9 @@ fn same_phase(poll: &AsyncOp, other: &Op) -> Option<RegId> {
             addr: a,
             until: u,
             acquire: q,
+            reach: r,
             dst,
-        } if (s, a, u, q) == (space, addr, until, acquire) => Some(*dst),
+        } if (s, a, u, q, r) == (space, addr, until, acquire, reach) => Some(*dst),
         _ => None,
     }
 }

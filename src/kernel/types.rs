@@ -196,6 +196,35 @@ pub enum Scope {
     Sys,
 }
 
+/// The scope of an operation on an mbarrier. PTX reads no scope as that of the CTA; compilers write none for both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reach {
+    /// `.cta`.
+    Cta,
+    /// None is written.
+    Unsaid,
+    /// `.cluster`, or a wider one.
+    Cluster,
+}
+
+impl From<Scope> for Reach {
+    fn from(s: Scope) -> Reach {
+        match s {
+            Scope::Cta => Reach::Cta,
+            Scope::Cluster | Scope::Gpu | Scope::Sys => Reach::Cluster,
+        }
+    }
+}
+
+/// To which accesses of shared memory `.sync_restrict` restricts a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Restricted {
+    /// `::shared::cta`: of the CTA of the thread.
+    Own,
+    /// `::shared::cluster`: of any CTA of the cluster.
+    Cluster,
+}
+
 /// An address: base plus byte offset, with the width of the base as written (32 or 64).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addr {

@@ -130,7 +130,7 @@ pub(super) fn settle(giver: &Report, holder: Option<&Report>) -> Vec<Finding> {
             Conflict::Conditional if shared(&f) => twin(other, &f)
                 .is_some_and(|o| (o.offset, o.earlier, o.later) == (f.offset, f.earlier, f.later)),
             Conflict::Conditional => true,
-            Conflict::ByExit | Conflict::Strong | Conflict::Layout => true,
+            Conflict::ByExit | Conflict::Strong | Conflict::Layout | Conflict::DefaultScope => true,
         };
         if !same {
             f.conflict = Conflict::Layout;

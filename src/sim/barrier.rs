@@ -125,9 +125,6 @@ pub enum MisuseKind {
          which generation they belong to depends on the schedule"
     )]
     Generation,
-    /// All threads have exited and a barrier still waits for arrivals.
-    #[error("all threads have exited, and the barrier still waits for arrivals")]
-    Pending,
 }
 
 impl MisuseKind {
@@ -481,19 +478,10 @@ impl Barriers {
         out
     }
 
-    /// When all threads have exited: barriers that still wait for arrivals.
-    pub fn pending(&self) -> Vec<Misuse> {
-        let named = self.named.iter().enumerate();
-        named
-            .filter_map(|(id, n)| {
-                Some(Misuse {
-                    kind: MisuseKind::Pending,
-                    barrier: id as u32,
-                    earlier: None,
-                    later: n.arrivals.first()?.place,
-                })
-            })
-            .collect()
+    /// When all threads have exited: the barriers that still wait for arrivals, and who arrived at each.
+    pub fn pending(&self) -> impl Iterator<Item = (u32, Place)> + '_ {
+        let named = self.named.iter().zip(0..);
+        named.flat_map(|(n, id)| n.arrivals.iter().map(move |a| (id, a.place)))
     }
 }
 

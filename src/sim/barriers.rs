@@ -8,7 +8,7 @@ use super::barrier::{Arrive, Form, Misuse, Place, Wake};
 use super::machine::{Machine, Stop};
 use super::value::Val;
 use super::warp::lanes;
-use super::{DefectKind, Site, UnknownKind};
+use super::{DefectKind, Site, UnknownKind, WarningKind};
 
 impl Machine<'_> {
     /// Lanes `exec` execute the barrier instruction at `pc`.
@@ -213,13 +213,23 @@ impl Machine<'_> {
         self.wake(wake)
     }
 
-    /// All threads have exited: arrivals that nobody will complete.
-    pub(super) fn pending_barriers(&mut self) -> Result<(), Stop> {
-        let pending: Vec<Misuse> = self.barriers.iter().flat_map(|b| b.pending()).collect();
-        for m in pending {
-            let _ = self.misused(m);
+    /// All threads have exited: arrivals that no warp waited for. They block no thread and are read by none, so that no
+    /// schedule differs by them; that another schedule counts them is a finding of its own.
+    pub(super) fn pending_barriers(&mut self) {
+        let pending: Vec<_> = self.barriers.iter().flat_map(|b| b.pending()).collect();
+        for (id, p) in pending {
+            let site = self.site(
+                p.pc,
+                p.warp as usize,
+                p.mask,
+                format!("arrives at barrier {id}"),
+            );
+            self.warn(WarningKind::PendingArrival, vec![site], || {
+                format!(
+                    "barrier {id}: a warp arrives, and the CTA ends before any warp waits for it: the last turn hands on to none"
+                )
+            });
         }
-        Ok(())
     }
 
     /// What a blocked lane waits for.

@@ -30,6 +30,7 @@ mod agent;
 mod carried;
 mod exit;
 mod known;
+mod layer;
 mod phase;
 mod shape;
 mod snapshot;
@@ -39,6 +40,7 @@ pub use agent::EventId;
 pub use carried::Carried;
 use exit::Exits;
 pub use known::{Known, join};
+pub use layer::{Heard, Layer};
 pub use shape::{Shape, lanes};
 pub use snapshot::Snapshot;
 
@@ -82,6 +84,8 @@ pub struct Clocks {
     exits: Exits,
     agents: Agents,
     heritage: carried::Heritage,
+    /// Clocks that see more edges than this one.
+    layers: Vec<(Layer, Clocks)>,
 }
 
 impl Clocks {
@@ -102,6 +106,7 @@ impl Clocks {
             exits: Exits::new(shape),
             agents: Agents::new(shape),
             heritage: carried::Heritage::default(),
+            layers: Vec::new(),
         }
     }
 
@@ -266,6 +271,7 @@ impl Clocks {
 
     /// The lanes exit. Their accesses stay as they are known to others now.
     pub fn exit(&mut self, warp: u32, mask: u32) {
+        self.in_layers(|_, c| c.exit(warp, mask));
         let gone = mask & self.live[warp as usize];
         self.live[warp as usize] &= !gone;
         for lane in lanes(gone) {
@@ -276,10 +282,11 @@ impl Clocks {
     /// `bar.warp.sync` completed: the members acquire from each other. Also one instruction of
     /// a warp in lock step, with all its live lanes as members.
     pub fn warp_sync(&mut self, warp: u32, mask: u32) {
+        self.in_layers(|_, c| c.warp_sync(warp, mask));
         let mask = mask & self.live[warp as usize];
         let whole = mask == self.live[warp as usize];
         if whole && self.warps_live() == 1 {
-            self.collapse(&self.shape.none());
+            self.collapse_own(&self.shape.none());
             return;
         }
         self.settle_exits();
@@ -330,6 +337,11 @@ impl Clocks {
     /// Every live thread acquired from every other: a full barrier. `exited` are the lanes that
     /// it would have waited for, had they not exited.
     pub fn collapse(&mut self, exited: &Lanes) {
+        self.in_layers(|_, c| c.collapse(exited));
+        self.collapse_own(exited);
+    }
+
+    fn collapse_own(&mut self, exited: &Lanes) {
         self.settle_exits();
         self.now += 1;
         if self.fulls > 0 {
@@ -344,6 +356,7 @@ impl Clocks {
     /// acquire from each other and from `arrived`, what warps published that only arrived. `exited` as for
     /// [`Clocks::collapse`].
     pub fn rendezvous(&mut self, waiting: &[u32], arrived: &[Arc<Snapshot>], exited: &Lanes) {
+        self.in_layers(|i, c| c.rendezvous(waiting, &layer::in_layer(arrived, i), exited));
         self.settle_exits();
         let live = waiting.iter().filter(|&&w| self.live[w as usize] != 0);
         if live.count() as u32 == self.warps_live() {
@@ -351,7 +364,7 @@ impl Clocks {
             for snap in arrived {
                 self.exits.absorb_all(&self.live, snap);
             }
-            self.collapse(exited);
+            self.collapse_own(exited);
             return;
         }
         let warps = self.shape.warps() as usize;
@@ -400,6 +413,7 @@ impl Clocks {
         let lane = self.shape.lane(t) as usize;
         snap.own[lane] = tick;
         snap.tick = tick;
+        self.in_layers(|_, c| snap.layers.push(c.publish(t)));
         Arc::new(snap)
     }
 
@@ -417,11 +431,17 @@ impl Clocks {
         snap.base[warp as usize] = tick;
         snap.own.fill(0);
         snap.tick = tick;
+        self.in_layers(|_, c| snap.layers.push(c.publish_warp(warp)));
         Arc::new(snap)
     }
 
     /// A single thread acquires what was released.
     pub fn acquire(&mut self, t: Tid, snap: &Snapshot) {
+        self.in_layers(|i, c| c.acquire(t, snap.layer(i)));
+        self.acquire_own(t, snap);
+    }
+
+    fn acquire_own(&mut self, t: Tid, snap: &Snapshot) {
         self.settle_exits();
         let n = self.shape.threads;
         let mut f: Vec<u32> = match &self.full[t.0 as usize] {
@@ -438,17 +458,22 @@ impl Clocks {
     /// An asynchronous operation starts in each lane of the mask: the agent of lane `l` is
     /// `Actor(base.0 + l)`. Its accesses are checked now, with the issuers' clocks.
     pub fn fork(&mut self, warp: u32) -> Actor {
+        self.in_layers(|_, c| {
+            c.fork(warp);
+        });
         self.agents.fork(warp)
     }
 
     /// Each lane of the mask observes the completion of its own agent of a block that its warp
     /// forked.
     pub fn join(&mut self, base: Actor, mask: u32) {
+        self.in_layers(|_, c| c.join(base, mask));
         self.agents.join_own(base, mask, self.now());
     }
 
     /// A thread observes the completion of an agent of anyone.
     pub fn join_by(&mut self, agent: Actor, by: Tid) {
+        self.in_layers(|_, c| c.join_by(agent, by));
         self.agents.join_by(agent, by, self.now());
     }
 
@@ -524,6 +549,7 @@ impl Clocks {
             full: self.full[t.0 as usize].clone(),
             columns,
             exits,
+            layers: Vec::new(),
         }
     }
 

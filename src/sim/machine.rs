@@ -116,6 +116,10 @@ pub(super) struct Machine<'k> {
     pub trails: super::trail::Trails,
     /// What fences and flags have published.
     pub fences: super::fences::Fences,
+    /// Fences beside relaxed operations on mbarriers and barriers of the cluster.
+    pub patterns: super::mbarrier::heads::Patterns,
+    /// Operations on mbarriers that order less than they seem to, for messages.
+    pub weak: super::mbarrier::hints::Weak,
     /// The same among CTAs that run together.
     pub strong: super::strong::Strong,
     /// Which lanes `activemask` names.
@@ -376,6 +380,8 @@ impl<'k> Machine<'k> {
         }
         let mut machine = Machine {
             fences: super::fences::Fences::new(kernel),
+            patterns: super::mbarrier::heads::Patterns::new(kernel),
+            weak: Default::default(),
             strong: Default::default(),
             converged: launch.converged,
             effects: 0,

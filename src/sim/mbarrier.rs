@@ -21,23 +21,26 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::answer::AssumptionKind;
-use crate::kernel::{AsyncOp, AtomOp, IntTy, NumTy, Op, Pc, WaitFor};
+use crate::kernel::{AsyncOp, AtomOp, IntTy, NumTy, Op, Pc, Reach, WaitFor};
 use crate::term::TermId;
 
-use super::clock::{Actor, Carried, EventId, Snapshot, Tick};
+use super::clock::{Actor, Carried, EventId, Layer, Snapshot, Tick};
 use super::machine::{Machine, SHARED, Stop};
 use super::race::{Conflict, Kind, SameWrite};
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, Tid, UnknownKind, WarningKind};
+use super::{DefectKind, Site, Tid, WarningKind};
 
 mod end;
+pub(super) mod heads;
+pub(super) mod hints;
 mod learned;
 mod party;
 mod spectator;
 mod wait;
 
+use heads::{Head, Published};
+use hints::Less;
 use party::{Issued, Party};
 
 const LIMIT: u64 = (1 << 20) - 1;
@@ -57,19 +60,19 @@ pub(super) const TOUCH: Kind = Kind::Atomic {
 #[derive(Clone, Debug)]
 struct Phase {
     arrivals: Vec<Party>,
-    released: Vec<Arc<Snapshot>>,
-    /// What those knew whose arrivals come later than they were issued, and release nothing.
+    released: Vec<Head>,
+    /// What those knew whose arrivals come later than they were issued, or may release nothing to a waiter.
     known: Vec<Arc<Snapshot>>,
-    /// What the issuers of products knew that are over when it ends.
-    carried: Vec<Arc<Carried>>,
+    /// What the issuers of products knew that are over when it ends, each with the number of its CTA.
+    carried: Vec<(u32, Arc<Carried>)>,
     /// Operations that delay the end of the phase without being arrivals of their own.
     delays: Vec<Party>,
     waits: Vec<Party>,
     event: EventId,
     /// Copies count bytes of it, so that it can end long after its last arrival.
     counts: bool,
-    /// Something in it neither releases nor acquires.
-    relaxed: bool,
+    /// What it published, from its end on.
+    published: Option<Arc<Published>>,
 }
 
 /// An object.
@@ -196,6 +199,24 @@ impl Machine<'_> {
         true
     }
 
+    /// `cp.async.mbarrier.arrive` in a kernel that has no `cp.async`: it arrives after nothing, yet compilers publish stores
+    /// by it. That is told, and believed.
+    fn bare_copy_arrival(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> bool {
+        let mut all = self.kernel.insts.iter();
+        if all.any(|i| matches!(i.op, Op::CpAsync { .. })) {
+            return false;
+        }
+        let place = self.place(SHARED, at, 8);
+        let site = self.site(pc, w, 1 << lane, format!("arrives at {place}"));
+        self.warn(WarningKind::CopyArrival, vec![site], || {
+            format!(
+                "mbarrier {place}: cp.async.mbarrier.arrive in a kernel without cp.async publishes by the letter nothing that \
+                 its thread stored: mbarrier.arrive is missing"
+            )
+        });
+        true
+    }
+
     /// An object that nobody used is made anew, or written over, as shipped kernels do.
     fn not_invalidated(&mut self, w: usize, lane: usize, pc: Pc, at: u64) {
         let place = self.place(SHARED, at, 8);
@@ -233,8 +254,8 @@ impl Machine<'_> {
             delays: Vec::new(),
             waits: Vec::new(),
             event: self.order.clocks.new_event(),
-            relaxed: false,
             counts: false,
+            published: None,
         }
     }
 
@@ -338,8 +359,8 @@ impl Machine<'_> {
                 self.finish_phase(at)?;
             }
             AsyncOp::CopyArrive { counted, .. } => {
+                // It counts after the copies of the thread, and publishes nothing else that the thread did.
                 let blocks = self.copies[w].under_way(lane);
-                let at_once = blocks.is_empty();
                 if let Some(o) = self.objects.at.get_mut(&at) {
                     for base in blocks {
                         let clocks = &mut self.order.clocks;
@@ -349,16 +370,20 @@ impl Machine<'_> {
                 let stamp = self.order.clocks.stamp(w as u32);
                 let t = Tid(self.warps[w].first + lane as u32);
                 let snap = self.order.clocks.publish(t);
+                let bare = self.bare_copy_arrival(w, lane, pc, at);
+                let cta = self.team.number(w) as u32;
                 if let Some(o) = self.objects.at.get_mut(&at) {
-                    if at_once {
-                        o.now.released.push(snap.clone());
+                    if bare {
+                        o.now.released.push(Head {
+                            snap: snap.clone(),
+                            cta,
+                            reach: Reach::Unsaid,
+                            only: None,
+                        });
                     }
                     o.now.known.push(snap);
                 }
-                if at_once {
-                    self.found.assumptions.insert(AssumptionKind::Machine.says("cp.async.mbarrier.arrive of a thread that has no copy under way arrives after \
-                         what the thread did before"));
-                }
+                self.weak.arrives(t, pc, at, Less::Copies);
                 if *counted {
                     self.arrive(w, lane, pc, at, 1, stamp)?;
                     self.finish_phase(at)?;
@@ -371,6 +396,7 @@ impl Machine<'_> {
                 expect,
                 drop,
                 release,
+                reach,
                 incomplete,
                 dst,
                 ..
@@ -393,13 +419,33 @@ impl Machine<'_> {
                 let t = Tid(self.warps[w].first + lane as u32);
                 // What is stamped now happens before what acquires the release that follows.
                 let stamp = self.order.clocks.stamp(w as u32);
-                if *release {
-                    let snap = self.order.clocks.publish(t);
-                    if let Some(o) = self.objects.at.get_mut(&at) {
-                        o.now.released.push(snap);
+                let snap = self.order.clocks.publish(t);
+                let cta = self.team.number(w) as u32;
+                let heard_by_all = *release && !self.order.clocks.has(Layer::DefaultScope);
+                match release {
+                    true if self.team.many() => self.weak.arrives(t, pc, at, Less::Scope(*reach)),
+                    true => {}
+                    false if self.patterns.released(t, cta, *reach).next().is_some() => {
+                        self.weak.arrives(t, pc, at, Less::Scope(*reach));
                     }
-                } else if let Some(o) = self.objects.at.get_mut(&at) {
-                    o.now.relaxed = true;
+                    false => self.weak.arrives(t, pc, at, Less::Relaxed),
+                }
+                if let Some(o) = self.objects.at.get_mut(&at) {
+                    if !heard_by_all {
+                        o.now.known.push(snap.clone());
+                    }
+                    match release {
+                        true => o.now.released.push(Head {
+                            snap,
+                            cta,
+                            reach: *reach,
+                            only: None,
+                        }),
+                        false => {
+                            let fenced = self.patterns.released(t, cta, *reach);
+                            o.now.released.extend(fenced);
+                        }
+                    }
                 }
                 self.arrive(w, lane, pc, at, n, stamp)?;
                 if *drop && let Some(o) = self.objects.at.get_mut(&at) {
@@ -431,10 +477,10 @@ impl Machine<'_> {
 
     /// What a lane counts must be of this phase in every schedule.
     fn in_phase(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> Result<(), Stop> {
-        if let Some((p, relaxed)) = self.too_early(w, lane, at) {
+        if let Some(p) = self.too_early(w, lane, at) {
             let why = "nothing orders a count of bytes after the end of the phase before: which phase it \
                        counts for depends on the schedule";
-            return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
+            return Err(self.object_unordered((w, 1 << lane, pc), at, p, why));
         }
         Ok(())
     }
@@ -501,21 +547,65 @@ impl Machine<'_> {
         }
         o.pending -= n;
         party.join(&mut o.now.arrivals);
-        if let Some((p, relaxed)) = early {
+        if let Some(p) = early {
             let why = "nothing orders an arrival after those of the phase before: which phase it \
                        counts for depends on the schedule";
-            return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
+            return Err(self.object_unordered((w, 1 << lane, pc), at, p, why));
         }
-        Ok(())
+        let Some(found) = self.unseen(w, lane, at) else {
+            return Ok(());
+        };
+        let settled = self.before_is_settled(at);
+        let (sites, message) = self.arrives_unseen((w, lane, pc), at, found);
+        if settled {
+            // No thread can take that phase for one that it waits for, as compilers have it that arrive first to begin with.
+            self.warn(WarningKind::Note, sites, || {
+                format!("{message}; every thread knows by a barrier that it has ended")
+            });
+            return Ok(());
+        }
+        self.defect(DefectKind::BarrierMisuse, sites, || message);
+        Err(Stop::Finding)
+    }
+
+    /// True if every thread knows that the phase before the current one has ended.
+    fn before_is_settled(&self, at: u64) -> bool {
+        let clocks = &self.order.clocks;
+        let before = self.objects.at.get(&at).and_then(|o| o.before.as_ref());
+        let settled = |p: &Party| clocks.all_settled(Actor(p.base), p.mask, p.at);
+        before.is_some_and(|b| !b.counts && b.delays.is_empty() && b.arrivals.iter().all(settled))
+    }
+
+    /// A thread arrives for a phase, and no wait has seen the end of the one before.
+    fn arrives_unseen(
+        &self,
+        (w, lane, pc): (usize, usize, Pc),
+        at: u64,
+        (last, wait): (Party, Option<Party>),
+    ) -> (Vec<Site>, String) {
+        let place = self.place(SHARED, at, 8);
+        let number = self.objects.at.get(&at).map_or(0, |o| o.number);
+        let before = number.saturating_sub(1);
+        let site = |p: Party, text: String| self.site(p.pc, p.base as usize / LANES, p.mask, text);
+        let mut sites = vec![site(last, format!("arrives for phase {before}"))];
+        let here = format!("arrives for phase {number}");
+        sites.push(self.site(pc, w, 1 << lane, here));
+        let seen = format!("sees phase {before}, but nothing orders that before the arrival");
+        sites.extend(wait.map(|p| site(p, seen)));
+        let message = format!(
+            "mbarrier {place}: an arrival for phase {number}, and no wait has seen the end of phase {before} before it: a \
+             wait for phase {before} must have returned true before the next arrival"
+        );
+        (sites, message)
     }
 
     /// The phase waits for copies of a lane without counting them: the count goes up now and
     /// down when they end.
     fn delay(&mut self, w: usize, lane: usize, pc: Pc, at: u64, stamp: Tick) -> Result<(), Stop> {
-        if let Some((p, relaxed)) = self.too_early(w, lane, at) {
+        if let Some(p) = self.too_early(w, lane, at) {
             let why = "nothing orders it after the arrivals of the phase before: which phase it \
                        delays depends on the schedule";
-            return Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why));
+            return Err(self.object_unordered((w, 1 << lane, pc), at, p, why));
         }
         let party = self.party(w, lane, pc, stamp);
         if let Some(o) = self.objects.at.get_mut(&at) {
@@ -545,33 +635,27 @@ impl Machine<'_> {
                 clocks.join_event(*who, 1 << lane, o.now.event);
             }
             o.now.known.push(snap);
-            o.now.carried.extend(carried);
+            let cta = self.team.number(w) as u32;
+            o.now.carried.extend(carried.map(|c| (cta, c)));
         }
         self.arrive(w, lane, pc, at, 1, stamp)?;
         self.finish_phase(at)?;
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn object_unordered(
         &mut self,
-        w: usize,
-        mask: u32,
-        pc: Pc,
+        (w, mask, pc): (usize, u32, Pc),
         at: u64,
         other: Party,
-        relaxed: bool,
         why: &str,
     ) -> Stop {
         let place = self.place(SHARED, at, 8);
         let first = self.site(other.pc, other.base as usize / LANES, other.mask, "is here");
         let sites = vec![first, self.site(pc, w, mask, "is here")];
-        let message = || format!("mbarrier {place}: {why}");
-        if relaxed {
-            self.unknown(UnknownKind::NondeterministicValue, sites, message);
-        } else {
-            self.defect(DefectKind::BarrierMisuse, sites, message);
-        }
+        self.defect(DefectKind::BarrierMisuse, sites, || {
+            format!("mbarrier {place}: {why}")
+        });
         Stop::Finding
     }
 }

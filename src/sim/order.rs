@@ -19,7 +19,7 @@ use super::proxy::Through;
 use super::race::{self, By, Conflict, Kind, Party, Report, SameWrite};
 use super::shadow::{Shadow, WarpAccess};
 use super::warp::{LANES, lanes};
-use super::{Conditional, DefectKind, Finding, Site, Tid, UnknownKind};
+use super::{Conditional, DefectKind, Finding, Site, Tid, UnknownKind, WarningKind};
 
 /// Who accessed what, and what happens before what.
 pub(super) struct Order {
@@ -78,7 +78,8 @@ impl Order {
         for a in tracked {
             t[region_of(*a).0 as usize] = true;
         }
-        let clocks = Clocks::new(shape);
+        let layers = super::mbarrier::heads::layers(kernel, shape.ctas());
+        let clocks = Clocks::with_layers(shape, layers);
         Order {
             held: Held::new(kernel, &clocks),
             rows: Rows::new(kernel),
@@ -350,6 +351,11 @@ impl Machine<'_> {
                 }
                 Some(Conflict::Race) => {
                     let apart = match f.earlier.loose {
+                        _ if let Some(hint) =
+                            self.hint_of_patterns((r, f.offset), a, b, &mut sites) =>
+                        {
+                            hint
+                        }
                         Some((who, started)) => self.missing_wait(&f, who, started),
                         None if f.later.agent => {
                             "a barrier between them, before the asynchronous operation, is missing"
@@ -377,6 +383,17 @@ impl Machine<'_> {
                             "{what}, if these lanes make the accesses: which lane of a warp accesses an \
                              element of a matrix, the manual leaves open; {hint} order them"
                         )
+                    });
+                }
+                Some(Conflict::DefaultScope) => {
+                    let hint = self.hint_of_patterns((r, f.offset), a, b, &mut sites);
+                    let hint = hint.unwrap_or_else(|| {
+                        "an arrival or a wait between them has no scope, which is .cta: .release.cluster and \
+                         .acquire.cluster are missing"
+                            .into()
+                    });
+                    self.warn(WarningKind::DefaultScope, sites, || {
+                        format!("{what}: only the devices that exist order them; {hint}")
                     });
                 }
                 Some(Conflict::Strong) => {

@@ -64,6 +64,14 @@ pub enum WarningKind {
     MissingFence,
     /// An mbarrier that nobody used was made anew without an end.
     MissingInval,
+    /// An arrival or a wait without a scope orders what another CTA does.
+    DefaultScope,
+    /// An arrival that follows copies publishes stores in a kernel without copies.
+    CopyArrival,
+    /// A thread that only waits for phases can be overtaken by one of them.
+    PhaseLag,
+    /// An arrival at a named barrier that no thread takes.
+    PendingArrival,
     /// A read and an unordered write whose value is made from it.
     OrderedByValue,
     /// An opcode that volta does not know and that was not executed.
@@ -88,6 +96,10 @@ impl WarningKind {
             WarningKind::MissingWait => answer::WarningKind::MissingWait,
             WarningKind::MissingFence => answer::WarningKind::MissingFence,
             WarningKind::MissingInval => answer::WarningKind::MissingInval,
+            WarningKind::DefaultScope => answer::WarningKind::DefaultScope,
+            WarningKind::CopyArrival => answer::WarningKind::CopyArrival,
+            WarningKind::PhaseLag => answer::WarningKind::PhaseLag,
+            WarningKind::PendingArrival => answer::WarningKind::PendingArrival,
             WarningKind::OrderedByValue => answer::WarningKind::OrderedByValue,
             WarningKind::UnknownOpcode => answer::WarningKind::UnknownOpcode,
             WarningKind::Residual => answer::WarningKind::Residual,

@@ -124,6 +124,8 @@ pub enum Conflict {
     /// A data race unless the lane that accesses an element of a matrix, which the manual leaves
     /// open, is one that is ordered.
     Layout,
+    /// A data race with an asynchronous operation unless no scope is the cluster.
+    DefaultScope,
 }
 
 /// What the rule says about an unordered pair that overlaps.

@@ -186,8 +186,10 @@ impl Machine<'_> {
         self.check_tensor_memory();
         self.check_bulk();
         self.check_objects();
+        self.report_lags();
         self.check_ends();
-        self.pending_barriers()
+        self.pending_barriers();
+        Ok(())
     }
 
     /// Runs each warp as far as it gets: whether any stepped, and whether any thread has not ended.

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use super::Tid;
 use super::attribution::View;
-use super::clock::{Actor, Clocks, Lanes, Tick, lanes};
+use super::clock::{Actor, Clocks, Lanes, Layer, Tick, lanes};
 use super::race::{By, Conflict, Kind, Party, RegionId, Report, Rule, SameWrite, rule};
 use crate::kernel::Pc;
 
@@ -323,6 +323,33 @@ impl Access<'_> {
             && (base < self.trusted || self.clocks.all_settled(Actor(base), mask, Tick(tick)))
     }
 
+    /// Of lanes of an earlier access, those that no layer for this place orders before a thread; true if they are ordered
+    /// where no scope is the cluster. Lanes that not even that orders come alone.
+    fn beside_layers(&self, e: &Entry, own: u32, at: u64, t: Tid) -> (u32, bool) {
+        if !self.clocks.has_layers() {
+            return (own, false);
+        }
+        let cta = (at >> crate::sim::cluster::SLOT_BITS) as u32;
+        let in_shared = self.region.0 == crate::sim::machine::SHARED.0;
+        let near = in_shared.then_some(Layer::SharedOf(cta));
+        let (who, tick) = (|l: u32| Actor(e.base + l), Tick(e.tick));
+        let within = |layer, l| self.clocks.ordered_in(layer, who(l), tick, t);
+        let open = lanes(own)
+            .filter(|l| !self.clocks.ordered(who(*l), tick, t))
+            .filter(|l| !near.is_some_and(|n| within(n, *l)));
+        let (mut free, mut by_default) = (0u32, 0u32);
+        for l in open {
+            match within(Layer::DefaultScope, l) {
+                true => by_default |= 1 << l,
+                false => free |= 1 << l,
+            }
+        }
+        match free {
+            0 => (by_default, true),
+            _ => (free, false),
+        }
+    }
+
     fn party(&self, lane: u32) -> Party {
         Party {
             thread: self.thread(lane),
@@ -399,6 +426,13 @@ fn compare(
         let Some(mut other) = a.clocks.unordered(base, own, Tick(e.tick), t) else {
             continue;
         };
+        let (own, by_default) = a.beside_layers(e, own, at, t);
+        if own & (1 << other) == 0 {
+            match lanes(own).next() {
+                Some(l) => other = l,
+                None => continue,
+            }
+        }
         // An example that not even an exit orders is the stronger one.
         let free = |l: &u32| !a.clocks.exit_ordered(Actor(e.base + l), Tick(e.tick), t);
         let by_exit = match lanes(own).find(free) {
@@ -420,7 +454,11 @@ fn compare(
             pc: e.pc,
             kind: e.kind,
         };
+        // An asynchronous operation that no scope orders, as compilers have it: the end of one that another CTA started,
+        // or one over what was read.
+        let copies = earlier.agent || !e.kind.writes() && a.agent;
         let weak = |c: Conflict| match c {
+            Conflict::Race if by_default && copies => Conflict::DefaultScope,
             Conflict::Race | Conflict::Strong if by_exit => Conflict::ByExit,
             Conflict::Race if !a.certain(e, group) => Conflict::Layout,
             Conflict::Race if a.conditional || e.conditional => Conflict::Conditional,

@@ -298,7 +298,10 @@ impl Machine<'_> {
             Op::Atom { .. } => self.atomic(w, exec, pc, under)?,
             // A fence orders together with strong accesses only, and those that nothing else
             // orders are findings.
-            Op::Fence { sem, scope } => {
+            Op::Fence { sem, scope, only } => {
+                self.pattern_fence(w, exec, (*sem, *scope, *only));
+                // A fence that is restricted to shared memory orders no word that threads of other CTAs share.
+                let exec = if only.is_some() { 0 } else { exec };
                 for lane in lanes(exec) {
                     let tid = super::Tid((w * super::warp::LANES + lane) as u32);
                     match self.strong.on {

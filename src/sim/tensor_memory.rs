@@ -25,12 +25,12 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, Kernel, Op, Pc};
 use crate::term::TermId;
 
-use super::clock::{Actor, Carried, Tick};
-use super::machine::{Machine, Stop};
+use super::clock::{Actor, Carried, Layer, Tick};
+use super::machine::{Machine, SHARED, Stop};
 use super::tensor_commit::Commits;
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, Site, Tid, UnknownKind};
+use super::{DefectKind, Site, Tid, UnknownKind, WarningKind};
 
 /// Lanes of tensor memory.
 pub(super) const ROWS: usize = 128;
@@ -377,11 +377,22 @@ impl Machine<'_> {
         }
         let tids = self.tids(new.w, new.mask);
         let clocks = &self.order.clocks;
-        let apart = |t: &Tid| clocks.unordered(old.who, old.mask, old.at, *t).is_some();
-        if !tids.iter().any(apart) {
+        let by = Layer::TensorMemory;
+        let apart = |t: &&Tid| clocks.unordered(old.who, old.mask, old.at, **t).is_some();
+        let apart_in = |l: Layer, t: &Tid| {
+            let who = (old.who, old.mask);
+            clocks.unordered_in(l, who, old.at, *t).is_some()
+        };
+        let free: Vec<&Tid> = tids
+            .iter()
+            .filter(apart)
+            .filter(|t| apart_in(by, t))
+            .collect();
+        if free.is_empty() {
             self.tensor_fenced(old, new, tids[0]);
             return Ok(());
         }
+        let by_default = !free.iter().any(|t| apart_in(Layer::DefaultScope, t));
         let name = |t: Touch| match t {
             Touch::Manage => "its allocation",
             Touch::Load => "tcgen05.ld",
@@ -398,7 +409,7 @@ impl Machine<'_> {
             Touch::Manage => "a barrier between them is missing",
             _ => "tcgen05.commit on an mbarrier and a wait for that are missing between them",
         };
-        let sites = vec![
+        let mut sites = vec![
             self.site(old.pc, old.w, old.mask, "touches it first"),
             self.site(
                 new.pc,
@@ -407,10 +418,23 @@ impl Machine<'_> {
                 "touches it while nothing orders them",
             ),
         ];
-        let message = || {
-            let (a, b) = (name(old.touch), name(new.touch));
-            format!("tensor memory is used by {a} and then by {b}: {missing}")
-        };
+        let used = format!(
+            "tensor memory is used by {} and then by {}",
+            name(old.touch),
+            name(new.touch)
+        );
+        let message = || format!("{used}: {missing}");
+        if by_default {
+            let tids = [old, new].map(|d| self.tids(d.w, d.mask)[0].0);
+            let hint = self.hint_of_patterns((SHARED, 0), tids[0], tids[1], &mut sites);
+            let hint = hint.map_or(String::new(), |h| format!(": {h}"));
+            self.warn(WarningKind::DefaultScope, sites, || {
+                format!(
+                    "{used}: only an arrival or a wait without a scope, which is .cta, orders them{hint}"
+                )
+            });
+            return Ok(());
+        }
         if product {
             // Products of several threads are executed in order if a fence orders their issue.
             self.unknown(UnknownKind::Undecided, sites, message);

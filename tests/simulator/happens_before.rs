@@ -191,7 +191,7 @@ fn round_robin(p: &Program) -> Verdict {
         same: run.same,
         strong: found.contains(&Conflict::Strong),
         deadlock: !over,
-        pending: over && !run.barriers.pending().is_empty(),
+        pending: over && run.barriers.pending().next().is_some(),
         misuse: false,
     }
 }

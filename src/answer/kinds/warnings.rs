@@ -47,6 +47,29 @@ kinds! {
             "cp.async.bulk over shared memory that threads read, after a barrier, without fence.proxy.async",
             hint: "--strict counts this as a data race"
         }
+        DefaultScope "default-scope" {
+            "An arrival at an mbarrier, or a wait for one, has no scope and orders what another CTA of the cluster does.",
+            "PTX reads no scope as .cta, which orders nothing for other CTAs; CUTLASS, Triton and TileLang write it so for asynchronous copies and products.",
+            "mbarrier.arrive.shared::cluster.b64 _, [peer];   // frees a stage that the other CTA refills",
+            hint: "--strict counts this as a data race; write .release.cluster or .acquire.cluster"
+        }
+        CopyArrival "copy-arrival" {
+            "`cp.async.mbarrier.arrive` publishes stores in a kernel that has no `cp.async`.",
+            "It arrives after the thread's earlier cp.async, and PTX orders no other access of the thread before it; TileLang writes it so.",
+            "st.shared.b32 [stage], 0;  cp.async.mbarrier.arrive.noinc.shared.b64 [full];",
+            hint: "--strict counts this as a data race; mbarrier.arrive publishes stores"
+        }
+        PhaseLag "phase-lag" {
+            "A thread that waits for each phase of an mbarrier can be overtaken by the next one.",
+            "A wait tells the current phase and the one before apart, and no more; nothing that the thread does comes before the end of the next phase, so it can miss one and wait for good.",
+            "// a warp that waits for `full` and never arrives at `empty`",
+            hint: "--strict counts this as a deadlock"
+        }
+        PendingArrival "pending-arrival" {
+            "A warp arrives at a named barrier, and the CTA ends before any warp waits for it.",
+            "Warpgroups that take turns hand on once more than there are turns; nothing waits, so nothing hangs.",
+            "bar.arrive 1, 256;   // the last turn hands on to no warp"
+        }
         WriteToInput "write-to-input" {
             "An array that is bound as an input is written.",
             "What is written is compared like an output. Bind the array `inout:` if the kernel is meant to change it.",
@@ -111,9 +134,11 @@ impl WarningKind {
         use WarningKind::*;
         match self {
             SameValueWrite | RealEqualWrite | UnusedRead | OrderedByValue | MissingWait
-            | MissingInval | MissingFence => true,
-            WriteToInput | UninitializedRead | UnknownOpcode | PartialGrid | Narrower
-            | Residual | Range | ThinCoverage | LessAccurate | IllConditioned | Note => false,
+            | MissingInval | MissingFence | DefaultScope | CopyArrival | PhaseLag => true,
+            PendingArrival | WriteToInput | UninitializedRead | UnknownOpcode | PartialGrid
+            | Narrower | Residual | Range | ThinCoverage | LessAccurate | IllConditioned | Note => {
+                false
+            }
         }
     }
 

@@ -32,12 +32,24 @@ impl EventId {
     }
 }
 
+/// What an observation of an event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Seen {
+    /// That the event has come: an order of execution, not of data.
+    Looked,
+    /// That agents of the own CTA are over.
+    Near,
+    /// That all agents are.
+    Far,
+}
+
 /// Lanes of a warp that observed an event.
 #[derive(Clone, Copy, Debug)]
 struct Observed {
     warp: u32,
     mask: u32,
     at: Tick,
+    seen: Seen,
 }
 
 /// The agents that one instruction of a warp forked, one for each lane.
@@ -134,10 +146,39 @@ impl Agents {
         }
     }
 
-    pub(super) fn observe(&mut self, event: EventId, warp: u32, mask: u32, at: Tick) {
+    pub(super) fn observe(
+        &mut self,
+        event: EventId,
+        (warp, mask): (u32, u32),
+        at: Tick,
+        seen: Seen,
+    ) {
         if let Some(e) = self.events.get_mut(event.0 as usize) {
-            e.push(Observed { warp, mask, at });
+            e.push(Observed {
+                warp,
+                mask,
+                at,
+                seen,
+            });
         }
+    }
+
+    /// Does an observation say that an agent of a warp is over?
+    fn ends(&self, o: &Observed, agent: u32) -> bool {
+        match o.seen {
+            Seen::Looked => false,
+            Seen::Near => self.shape.cta(o.warp) == self.shape.cta(agent),
+            Seen::Far => true,
+        }
+    }
+
+    /// Who observed an event for more than that it has come, when, and what that says.
+    pub(super) fn seen(&self, event: EventId) -> impl Iterator<Item = (Tid, Tick, Seen)> + '_ {
+        let all = self.events.get(event.0 as usize).map_or(&[][..], |e| e);
+        let shape = self.shape;
+        all.iter()
+            .filter(|o| o.seen > Seen::Looked)
+            .flat_map(move |o| lanes(o.mask).map(move |l| (shape.tid(o.warp, l), o.at, o.seen)))
     }
 
     /// Who observed an event, and when.
@@ -154,13 +195,15 @@ impl Agents {
             return false;
         };
         let (warp, l) = (self.shape.warp(t), self.shape.lane(t));
-        let joins = self.blocks.get(block).map_or(&[][..], |b| &b.joins[..]);
-        joins.iter().any(|j| match *j {
+        let Some(b) = self.blocks.get(block) else {
+            return false;
+        };
+        b.joins.iter().any(|j| match *j {
             Join::Event(mask, e) => {
                 mask >> lane & 1 != 0
                     && self.events[e.0 as usize]
                         .iter()
-                        .any(|o| o.warp == warp && o.mask >> l & 1 != 0)
+                        .any(|o| o.warp == warp && o.mask >> l & 1 != 0 && self.ends(o, b.warp))
             }
             _ => false,
         })
@@ -186,6 +229,7 @@ impl Agents {
                 };
                 let many = event
                     .iter()
+                    .filter(move |o| self.ends(o, b.warp))
                     .flat_map(move |o| lanes(o.mask).map(move |l| (shape.tid(o.warp, l), o.at)));
                 one.into_iter().chain(many)
             })

@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Clocks, EventId, Snapshot, lanes};
+use super::agent::Seen;
+use super::{Clocks, EventId, Heard, Layer, Snapshot, lanes};
 use crate::sim::Tid;
 
 /// What a thread knew when it issued an operation.
@@ -29,12 +30,14 @@ pub struct Carried {
     /// How many events it knew, in its own order.
     events: usize,
     snap: Arc<Snapshot>,
+    /// The same in each layer of the clocks.
+    layers: Vec<Carried>,
 }
 
 /// Events that a thread knows, in the order in which it learned them.
 #[derive(Clone, Debug, Default)]
 struct Learned {
-    known: Vec<EventId>,
+    known: Vec<(EventId, Seen)>,
     open: Vec<EventId>,
     /// The first event that was not looked at yet.
     next: u32,
@@ -60,38 +63,78 @@ impl Clocks {
         learned.next = count;
         let Learned { known, open, .. } = &mut learned;
         open.retain(|e| {
-            let now = self.event_known(*e, t);
-            if now {
-                known.push(*e);
-            }
-            !now
+            let now = self.knows_end(*e, t);
+            known.extend(now.map(|seen| (*e, seen)));
+            now.is_none()
         });
         let events = known.len();
         self.heritage.of.insert(t, learned);
+        let layers = self.layers.iter_mut().map(|(_, c)| c.carry(t)).collect();
         Carried {
             issuer: t,
             events,
             snap: Arc::new(self.snapshot(t)),
+            layers,
         }
     }
 
-    /// Lanes of a warp observe the end of an operation.
-    pub fn inherit(&mut self, warp: u32, mask: u32, from: &Carried) {
+    /// How much a thread knows of the ends that an event is: all that a thread saw of whom it knows, and of the ends in
+    /// one CTA what a thread of its own CTA saw.
+    fn knows_end(&self, e: EventId, t: Tid) -> Option<Seen> {
+        let cta = |t: Tid| self.shape.cta(self.shape.warp(t));
+        self.agents
+            .seen(e)
+            .filter(|(who, _, seen)| *seen == Seen::Far || cta(*who) == cta(t))
+            .filter(|(who, at, _)| *who == t || self.ordered((*who).into(), *at, t))
+            .map(|(_, _, seen)| seen)
+            .max()
+    }
+
+    /// Lanes of a warp observe the end of an operation, as far as they hear it; in a layer alone if one is named.
+    pub fn inherit(
+        &mut self,
+        (warp, mask): (u32, u32),
+        from: &Carried,
+        heard: Heard,
+        only: Option<Layer>,
+    ) {
+        let only = match (heard, only) {
+            (Heard::Exact, only) => only,
+            (Heard::ByDefault, None) => Some(Layer::DefaultScope),
+            (Heard::ByDefault, Some(_)) | (Heard::No, _) => return,
+        };
+        if only.is_none() {
+            self.inherit_own(warp, mask, from);
+        }
+        for (i, (layer, c)) in self.layers.iter_mut().enumerate() {
+            if let Some(from) = from.layers.get(i)
+                && only.is_none_or(|o| o == *layer)
+            {
+                c.inherit_own(warp, mask, from);
+            }
+        }
+    }
+
+    fn inherit_own(&mut self, warp: u32, mask: u32, from: &Carried) {
+        let cta = |c: &Clocks, t: Tid| c.shape.cta(c.shape.warp(t));
         for lane in lanes(mask) {
             let t = self.shape.tid(warp, lane);
             if t == from.issuer {
                 continue;
             }
-            self.acquire(t, &from.snap);
+            self.acquire_own(t, &from.snap);
             let taken = self.heritage.taken.entry((t, from.issuer)).or_default();
             let new = *taken..from.events.max(*taken);
             *taken = new.end;
             let Some(all) = self.heritage.of.get(&from.issuer) else {
                 continue;
             };
-            for e in all.known.get(new).unwrap_or_default().to_vec() {
-                if !self.event_known(e, t) {
-                    self.observe(e, warp, 1 << lane);
+            let here = cta(self, t) == cta(self, from.issuer);
+            for (e, seen) in all.known.get(new).unwrap_or_default().to_vec() {
+                let counts = seen == Seen::Far || here;
+                if counts && self.knows_end(e, t).is_none_or(|s| s < seen) {
+                    let at = self.now();
+                    self.agents.observe(e, (warp, 1 << lane), at, seen);
                 }
             }
         }
@@ -122,7 +165,7 @@ mod tests {
         c.observe(later, 1, 1);
         let start = c.stamp(2);
         assert!(!c.ordered(copy, start, producer) && !c.ordered(worker.into(), worked, producer));
-        c.inherit(2, 1, &carried);
+        c.inherit((2, 1), &carried, Heard::Exact, None);
         assert!(c.ordered(copy, start, producer));
         assert!(c.ordered(worker.into(), worked, producer));
         assert!(!c.ordered(issuer.into(), own, producer));
@@ -130,7 +173,7 @@ mod tests {
         assert!(!c.ordered(copy, start, Tid(65)));
         // The next one carries the rest.
         let carried = c.carry(issuer);
-        c.inherit(2, 1, &carried);
+        c.inherit((2, 1), &carried, Heard::Exact, None);
         assert!(c.ordered(late, start, producer));
     }
 }

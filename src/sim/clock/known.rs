@@ -38,6 +38,7 @@ impl Clocks {
             full: Some(known.clone()),
             columns: Vec::new(),
             exits: None,
+            layers: Vec::new(),
         };
         self.acquire(t, &snap);
     }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Actor, Clocks, EventId, Snapshot, Tick, lanes};
+use super::{Actor, Clocks, EventId, Heard, Snapshot, Tick, lanes, layer};
 use crate::sim::Tid;
 
 impl Clocks {
@@ -16,6 +16,9 @@ impl Clocks {
         if self.exits.any() || !snaps.iter().all(plain) {
             return None;
         }
+        let layers = self.layers.iter().enumerate();
+        let layers = layers.map(|(i, (_, c))| c.merged(&layer::in_layer(snaps, i)));
+        let layers = layers.collect::<Option<Vec<_>>>()?;
         let full: Vec<u32> = (0..self.shape.threads)
             .map(|u| snaps.iter().map(|s| s.of(u, self.shape)).max().unwrap_or(0))
             .collect();
@@ -28,6 +31,7 @@ impl Clocks {
             full: Some(full.into()),
             columns: Vec::new(),
             exits: None,
+            layers,
         }))
     }
 
@@ -50,6 +54,7 @@ impl Clocks {
         if !all || self.exits.any() || !snaps.iter().all(whole) {
             return self.acquire_lanes(warp, mask, snaps);
         }
+        self.in_layers(|i, c| c.acquire_warp(warp, mask, &layer::in_layer(snaps, i)));
         let warps = self.shape.warps() as usize;
         let own = &mut self.base[warp as usize * warps..][..warps];
         for snap in snaps {
@@ -85,11 +90,15 @@ impl Clocks {
 
     /// A new event, which nobody has observed.
     pub fn new_event(&mut self) -> EventId {
+        self.in_layers(|_, c| {
+            c.new_event();
+        });
         self.agents.new_event()
     }
 
     /// The agents of the mask end with the event.
     pub fn join_event(&mut self, base: Actor, mask: u32, event: EventId) {
+        self.in_layers(|_, c| c.join_event(base, mask, event));
         self.agents.join_event(base, mask, event);
     }
 
@@ -107,7 +116,6 @@ impl Clocks {
 
     /// Lanes of a warp observe an event.
     pub fn observe(&mut self, event: EventId, warp: u32, mask: u32) {
-        let at = self.now();
-        self.agents.observe(event, warp, mask, at);
+        self.observe_heard(event, (warp, mask), Heard::Exact, None);
     }
 }

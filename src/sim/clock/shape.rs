@@ -71,6 +71,11 @@ impl Shape {
         warp / self.stride
     }
 
+    /// How many CTAs run together.
+    pub fn ctas(self) -> u32 {
+        self.warps().div_ceil(self.stride)
+    }
+
     /// The threads of one CTA.
     pub fn own(self) -> u32 {
         self.own

@@ -23,6 +23,8 @@ pub struct Snapshot {
     pub(super) columns: Vec<(u32, u32)>,
     /// Exits that were waited for, where not all threads know the same.
     pub(super) exits: Option<Arc<Lanes>>,
+    /// The same in each layer of the clocks.
+    pub(super) layers: Vec<Arc<Snapshot>>,
 }
 
 impl Snapshot {

@@ -13,10 +13,11 @@
 
 use std::sync::Arc;
 
-use crate::kernel::{ClusterOp, Pc};
+use crate::kernel::{ClusterOp, Pc, Reach};
 
 use super::super::clock::{EventId, Snapshot};
 use super::super::machine::{Machine, Stop};
+use super::super::mbarrier::heads::Head;
 use super::super::step::Flow;
 use super::super::warp::lanes;
 use super::super::{DefectKind, Tid};
@@ -39,6 +40,9 @@ pub(crate) struct ClusterBarrier {
     /// What arrivals of this phase released, and of the one before.
     released: Vec<Arc<Snapshot>>,
     before: Vec<Arc<Snapshot>>,
+    /// What fences before relaxed arrivals of this phase released, and of the one before.
+    fenced: Vec<Head>,
+    fenced_before: Vec<Head>,
     /// Objects that are published with this phase, and with the one before.
     inits: Vec<EventId>,
     made: Vec<EventId>,
@@ -116,6 +120,13 @@ impl Machine<'_> {
             };
             self.cluster_barriers[c].released.extend(snaps);
         }
+        if !release {
+            let cta = self.team.number(w) as u32;
+            for t in lanes(exec).map(|l| Tid(self.warps[w].first + l as u32)) {
+                let heads = self.patterns.released(t, cta, Reach::Cluster);
+                self.cluster_barriers[c].fenced.extend(heads);
+            }
+        }
         let published = self.inits.published(w, exec);
         self.cluster_barriers[c].inits.extend(published);
         self.cluster_barriers[c].of[i].arrived |= exec;
@@ -148,6 +159,12 @@ impl Machine<'_> {
         }
         let clocks = &mut self.order.clocks;
         clocks.acquire_warp(w as u32, mask, &self.cluster_barriers[c].before);
+        let cta = self.team.number(w) as u32;
+        for t in lanes(mask).map(|l| Tid(self.warps[w].first + l as u32)) {
+            for h in &self.cluster_barriers[c].fenced_before {
+                h.heard_by(clocks, (t, cta), Reach::Cluster, None);
+            }
+        }
         for e in &self.cluster_barriers[c].made {
             clocks.observe(*e, w as u32, mask);
         }
@@ -171,6 +188,7 @@ impl Machine<'_> {
         let barrier = &mut self.cluster_barriers[c];
         barrier.over += 1;
         barrier.before = std::mem::take(&mut barrier.released);
+        barrier.fenced_before = std::mem::take(&mut barrier.fenced);
         barrier.made = std::mem::take(&mut barrier.inits);
         let mut woken = Vec::new();
         for (i, of) in barrier.of.iter_mut().enumerate() {

@@ -14,10 +14,10 @@
 
 use crate::kernel::Pc;
 
-use super::super::clock::{Actor, Tick};
+use super::super::clock::{Actor, Layer, Tick};
 use super::super::machine::{Machine, SHARED};
 use super::super::warp::{LANES, lanes};
-use super::super::{DefectKind, Tid, UnknownKind};
+use super::super::{DefectKind, Tid, UnknownKind, WarningKind};
 use super::split;
 
 /// Accesses that are kept before those are dropped that all know of.
@@ -38,6 +38,8 @@ struct Access {
     phase: u64,
     /// Only such a phase is known to come before the exit of a thread.
     relaxed: bool,
+    /// A thread that exits knows of it if no scope is the cluster.
+    by_default: bool,
 }
 
 /// Accesses of the shared memory of other CTAs whose end is still to be known.
@@ -138,6 +140,7 @@ impl Machine<'_> {
             off,
             phase,
             relaxed: false,
+            by_default: false,
         });
     }
 
@@ -154,6 +157,13 @@ impl Machine<'_> {
                 let t = Tid(first + l as u32);
                 clocks.unordered(a.who, a.mask, a.at, t).is_none()
             };
+            let by_default = |l: usize| {
+                let (t, who) = (Tid(first + l as u32), (a.who, a.mask));
+                clocks
+                    .unordered_in(Layer::DefaultScope, who, a.at, t)
+                    .is_none()
+            };
+            a.by_default |= lanes(mask).any(by_default);
             a.relaxed |= passed >= a.phase;
             !lanes(mask).any(knows)
         });
@@ -170,9 +180,15 @@ impl Machine<'_> {
                      after it is missing"
                 )
             };
-            match a.relaxed {
-                true => self.unknown(UnknownKind::Undecided, vec![site], message),
-                false => self.defect(DefectKind::Lifetime, vec![site], message),
+            match (a.by_default, a.relaxed) {
+                (true, _) => self.warn(WarningKind::DefaultScope, vec![site], || {
+                    format!(
+                        "{place} is accessed, and only an arrival or a wait without a scope, which is .cta, orders that before \
+                         the end of its CTA: .release.cluster and .acquire.cluster are missing"
+                    )
+                }),
+                (false, true) => self.unknown(UnknownKind::Undecided, vec![site], message),
+                (false, false) => self.defect(DefectKind::Lifetime, vec![site], message),
             }
         }
     }

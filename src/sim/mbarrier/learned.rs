@@ -71,7 +71,7 @@ impl Machine<'_> {
     }
 
     /// An arrival of the phase before that may come after what a lane does now.
-    pub(super) fn too_early(&mut self, w: usize, lane: usize, at: u64) -> Option<(Party, bool)> {
+    pub(super) fn too_early(&mut self, w: usize, lane: usize, at: u64) -> Option<Party> {
         let me = Tid(self.warps[w].first + lane as u32);
         let found = self.apart(w, lane, at)?;
         let b = self.objects.at.get(&at)?.before.as_ref()?;
@@ -89,7 +89,7 @@ impl Machine<'_> {
     }
 
     /// The same, as far as the clocks know.
-    pub(super) fn apart(&self, w: usize, lane: usize, at: u64) -> Option<(Party, bool)> {
+    pub(super) fn apart(&self, w: usize, lane: usize, at: u64) -> Option<Party> {
         let clocks = &self.order.clocks;
         let base = self.warps[w].first;
         let me = Tid(base + lane as u32);
@@ -99,10 +99,40 @@ impl Machine<'_> {
             return None;
         }
         if b.counts && !clocks.event_known(b.event, me) {
-            return b.arrivals.last().map(|p| (*p, b.relaxed));
+            return b.arrivals.last().copied();
         }
         let apart = |p: &&Party| clocks.unordered(Actor(p.base), p.mask, p.at, me).is_some();
-        b.arrivals.iter().find(apart).map(|p| (*p, b.relaxed))
+        b.arrivals.iter().find(apart).copied()
+    }
+
+    /// No wait has surely seen the end of the phase before when a lane arrives for the current one: the last arrival of
+    /// that phase, and a wait that nothing orders before, if there is one.
+    pub(super) fn unseen(&self, w: usize, lane: usize, at: u64) -> Option<(Party, Option<Party>)> {
+        let clocks = &self.order.clocks;
+        let me = Tid(self.warps[w].first + lane as u32);
+        let b = self.objects.at.get(&at)?.before.as_ref()?;
+        let all = || {
+            let each = |p: &Party| {
+                lanes(p.mask)
+                    .map(|l| Tid(p.base + l as u32))
+                    .collect::<Vec<_>>()
+            };
+            b.waits
+                .iter()
+                .flat_map(move |p| each(p).into_iter().map(move |t| (t, p)))
+        };
+        let known = |t: Tid, at: Tick| t == me || clocks.ordered(t.into(), at, me);
+        if all().any(|(t, p)| known(t, p.at)) {
+            return None;
+        }
+        let snaps = self.learned(known);
+        let known = |t: Tid, at: Tick| known(t, at) || clocks.known_in(&snaps, t, at);
+        let met = |t: Tid, p: &Party| self.met_after(t, p, |u, at, _| known(u, at));
+        if all().any(|(t, p)| known(t, p.at) || met(t, p)) {
+            return None;
+        }
+        let last = b.arrivals.last().or(b.delays.last()).copied()?;
+        Some((last, b.waits.last().copied()))
     }
 
     /// Whether one met another after what it did, who then did or had known what `then` says: the
@@ -150,7 +180,7 @@ impl Machine<'_> {
                     .is_some_and(|l| l < 32 && a.mask >> l & 1 == 1 && a.at.0 >= at.0)
             };
             done.arrivals.iter().any(own)
-                || clocks.known_in(&done.released, u, at)
+                || heads::know(clocks, &done.released, u, at)
                 || clocks.known_in(&done.known, u, at)
         };
         let snaps = self.learned(arrived);
@@ -160,7 +190,7 @@ impl Machine<'_> {
                     .is_some_and(|l| l < 32 && a.mask >> l & 1 == 1 && a.step > number)
             };
             done.arrivals.iter().any(own)
-                || clocks.known_in(&done.released, u, at)
+                || heads::know(clocks, &done.released, u, at)
                 || clocks.known_in(&done.known, u, at)
                 || clocks.known_in(&snaps, u, at)
         };

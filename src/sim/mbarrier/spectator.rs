@@ -1,20 +1,22 @@
 //! Threads that wait for phases and do nothing in between.
 //!
 //! Problem: compilers let whole warps wait for the phases that one thread of them needs. Nothing holds a phase back until
-//! the idle ones have seen the end of the one before, so by the letter one of them may miss it and wait for ever.
-//! What they do in between is nothing that any other thread can see, so no value depends on it: only
-//! whether they get as far as the next wait, which every use of a parity takes for granted.
+//! the idle ones have seen the end of the one before, and a wait tells the current phase and the one before apart, no more:
+//! one of them may miss a phase and wait for ever.
 //!
-//! How: a wait that a phase can overtake is a finding if its thread did something since, or does before
-//! its next wait, barrier or exit. Otherwise it is an assumption, which the report lists.
+//! How: a wait whose phase, and the next one, can end before its thread looks is a deadlock if its thread did something
+//! since, or does before its next wait, barrier or exit: then the kernel needs what the thread does. If the thread only
+//! waits it is a warning. Nothing is said where another lane of its warp that waits for the same phases acts on them: lanes
+//! of a warp see the end of a phase by one instruction, which the report lists as an assumption.
 //!
-//! Source: PTX ISA 9.0, section 9.7.13.15.16: a wait on a parity means the current phase or the one before.
+//! Source: PTX ISA 9.3, section 9.7.14.16.19: a wait on a parity means the current phase or the one before.
 //!
-//! Not claimed: that such a thread is never overtaken.
+//! Sound: the last arrival of the next phase does not depend on the look, so that there is a schedule in which it comes first.
 
 use super::*;
 use crate::answer::AssumptionKind;
 use crate::kernel::Space;
+use crate::sim::Site;
 
 /// A wait that the end of the next phase may overtake.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +26,8 @@ pub(super) struct Overtaken {
     at: u64,
     wait: Party,
     last: Party,
-    relaxed: bool,
+    /// The number of the phase that it waits for.
+    phase: u64,
 }
 
 /// True if other threads can see that an instruction was executed.
@@ -74,20 +77,22 @@ impl Machine<'_> {
             }
         } else if late != 0 && ends(op) {
             self.warps[w].overtaken &= !late;
-            self.objects
-                .overtaken
-                .retain(|o| o.w != w || late >> o.lane & 1 == 0);
+            let mine = |o: &Overtaken| o.w == w && late >> o.lane & 1 == 1;
+            let all = std::mem::take(&mut self.objects.overtaken);
+            let (over, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(mine);
+            self.objects.overtaken = rest;
+            over.iter().for_each(|o| self.lags(o));
         }
         Ok(())
     }
 
-    /// The next phase can end before a lane has looked: a finding now, or once the lane does anything.
+    /// The next phase can end before lanes have looked: a finding now, or once a lane does anything; `mates` are the lanes
+    /// of their warp that wait for the same phase.
     pub(super) fn overtake(
         &mut self,
         at: u64,
-        wait: Party,
+        (wait, mates, phase): (Party, u32, u64),
         last: Party,
-        relaxed: bool,
     ) -> Result<(), Stop> {
         let w = wait.base as usize / LANES;
         for lane in lanes(wait.mask) {
@@ -100,25 +105,62 @@ impl Machine<'_> {
                     ..wait
                 },
                 last,
-                relaxed,
+                phase,
             };
-            if self.warps[w].acted[lane] > wait.when {
+            let acted = |l: usize| self.warps[w].acted[l] > wait.when;
+            if acted(lane) {
                 return Err(self.missed(&one));
             }
-            if self.warps[w].live >> lane & 1 == 1 {
+            if lanes(mates & !(1 << lane)).any(acted) {
+                self.found.assumptions.insert(AssumptionKind::Scheduling.says(
+                    "lanes of a warp that wait for a phase of an mbarrier by one instruction see its end together",
+                ));
+            } else if self.warps[w].live >> lane & 1 == 1 {
                 self.warps[w].overtaken |= 1 << lane;
                 self.objects.overtaken.push(one);
+            } else {
+                self.lags(&one);
             }
         }
-        self.found.assumptions.insert(AssumptionKind::Scheduling.says("a thread that does nothing between waits on mbarriers sees the end of each phase before the \
-             next one ends"));
         Ok(())
     }
 
+    /// When all threads have ended: those that waited and did nothing after.
+    pub(in crate::sim) fn report_lags(&mut self) {
+        let left = std::mem::take(&mut self.objects.overtaken);
+        left.iter().for_each(|o| self.lags(o));
+    }
+
+    fn lag(&self, o: &Overtaken) -> (Vec<Site>, String) {
+        let (place, next) = (self.place(SHARED, o.at, 8), o.phase + 1);
+        let wait = format!("waits for phase {} of {place}", o.phase);
+        let last = o.last.base as usize / LANES;
+        let sites = vec![
+            self.site(o.wait.pc, o.w, o.wait.mask, wait),
+            self.site(o.last.pc, last, o.last.mask, format!("ends phase {next}")),
+        ];
+        let thread = self.team.name(o.wait.base + o.lane);
+        let what = format!(
+            "mbarrier {place}: thread {thread} waits for phase {}, and nothing that it does comes before the end of phase \
+             {next}: if it looks after that, the parity of phase {} means phase {}, and it waits for good; an arrival of it \
+             that phase {next} needs is missing",
+            o.phase,
+            o.phase,
+            o.phase + 2
+        );
+        (sites, what)
+    }
+
     fn missed(&mut self, o: &Overtaken) -> Stop {
-        let why = "its next phase can end before a thread has seen that this one has: the wait would miss \
-                   it";
-        let w = o.last.base as usize / LANES;
-        self.object_unordered(w, o.last.mask, o.last.pc, o.at, o.wait, o.relaxed, why)
+        let (sites, what) = self.lag(o);
+        self.defect(DefectKind::Deadlock, sites, || what);
+        Stop::Finding
+    }
+
+    fn lags(&mut self, o: &Overtaken) {
+        let (sites, what) = self.lag(o);
+        self.warn(WarningKind::PhaseLag, sites, || {
+            format!("{what}; it does nothing but wait")
+        });
     }
 }

@@ -17,24 +17,40 @@ impl Machine<'_> {
         let Op::Async(op) = &self.inst(pc).op else {
             return;
         };
-        let AsyncOp::Wait { dst, acquire, .. } = &**op else {
+        let AsyncOp::Wait {
+            dst,
+            acquire,
+            reach,
+            ..
+        } = &**op
+        else {
             return;
         };
-        self.set(w, *dst, lane, Val::Conc(1));
+        let (dst, acquire, reach) = (*dst, *acquire, *reach);
+        let cta = self.team.number(w) as u32;
+        self.set(w, dst, lane, Val::Conc(1));
         self.warps[w].pc[lane] = pc.0 + 1;
         let party = self.party(w, lane, pc, self.order.clocks.stamp(w as u32));
         let clocks = &mut self.order.clocks;
         let Some(b) = self.objects.at.get_mut(&at).and_then(|o| o.before.as_mut()) else {
             return;
         };
-        if *acquire {
-            clocks.acquire_lanes(w as u32, 1 << lane, &b.released);
-            clocks.observe(b.event, w as u32, 1 << lane);
-            for c in &b.carried {
-                clocks.inherit(w as u32, 1 << lane, c);
+        if let Some(phase) = &b.published {
+            let t = Tid(self.warps[w].first + lane as u32);
+            let less = if acquire {
+                Less::Scope(reach)
+            } else {
+                Less::Relaxed
+            };
+            if !acquire || self.team.many() {
+                self.weak.waits(t, pc, at, less);
             }
-        } else {
-            b.relaxed = true;
+            if acquire {
+                heads::acquire(clocks, (t, cta), phase, reach, None);
+            } else {
+                clocks.look(phase.event, w as u32, 1 << lane);
+                self.patterns.saw(t, phase.clone(), reach);
+            }
         }
         let at = clocks.stamp(w as u32);
         Party { at, ..party }.join(&mut b.waits);
@@ -120,12 +136,12 @@ impl Machine<'_> {
 
     /// The phase before the one that a lane waits for must surely be over.
     fn check_early(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> Result<(), Stop> {
-        let Some((p, relaxed)) = self.too_early(w, lane, at) else {
+        let Some(p) = self.too_early(w, lane, at) else {
             return Ok(());
         };
         let why = "nothing orders the end of the phase before this wait, which has the parity of \
                    an earlier one: the wait can be over too early";
-        Err(self.object_unordered(w, 1 << lane, pc, at, p, relaxed, why))
+        Err(self.object_unordered((w, 1 << lane, pc), at, p, why))
     }
 
     /// A poll that decides more than whether to poll again has a result that depends on the

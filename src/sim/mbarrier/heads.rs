@@ -1,0 +1,298 @@
+//! Which release reaches which acquire, where arrivals and waits have scopes, or are `.relaxed` with fences beside them.
+//!
+//! Problem: an arrival with `.release` publishes what its thread knows; a wait with `.acquire` takes it over, if each is in
+//! the scope of the other. An arrival with `.relaxed` publishes what the thread knew at a fence before it, and a wait with
+//! `.relaxed` lets a fence after it take over what the phase published. What was executed before what, which decides the
+//! phases themselves, depends on none of this.
+//!
+//! Source: PTX ISA 9.3, sections 8.5 (scope), 8.8 (release and acquire patterns), 8.9.4 (base causality order),
+//! 9.7.14.4 (`.sync_restrict`), 9.7.17.6.3 (`tcgen05.fence`).
+//!
+//! How: a phase keeps heads: what a release knew, whose it is, how far it reaches, and the layer of the clocks for which it
+//! counts if not for all. A fence of a thread is kept until a later one covers it; so is each phase that the thread saw
+//! by a relaxed wait.
+//!
+//! Sound: an edge is made for release, arrival, end of the phase, wait, and acquire in that order, with the least of their
+//! scopes. Edges of restricted fences stay in the layers of what they are restricted to.
+//!
+//! Not claimed: a restricted release for the shared memory of another CTA, which the manual gives only where a thread
+//! of that CTA makes it.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::kernel::{AsyncOp, ClusterOp, Kernel, Op, Reach, Restricted, Scope, Sem, TensorOp};
+use crate::sim::Tid;
+use crate::sim::clock::{Carried, Clocks, EventId, Heard, Layer, Shape, Snapshot, lanes};
+use crate::sim::machine::Machine;
+
+/// What a release published.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    pub(crate) snap: Arc<Snapshot>,
+    /// The number of the CTA of the thread.
+    pub(crate) cta: u32,
+    pub(crate) reach: Reach,
+    /// For which questions it counts, if not for all.
+    pub(crate) only: Option<Layer>,
+}
+
+impl Head {
+    /// A thread of a CTA acquires it, as far as it hears it; in a layer alone if one is named.
+    pub(crate) fn heard_by(
+        &self,
+        clocks: &mut Clocks,
+        (t, cta): (Tid, u32),
+        reach: Reach,
+        only: Option<Layer>,
+    ) {
+        let heard = heard(self.reach, reach, self.cta == cta);
+        match (self.only, only) {
+            (Some(a), Some(b)) if a != b => {}
+            (a, b) => clocks.acquire_heard(t, &self.snap, heard, a.or(b)),
+        }
+    }
+}
+
+/// What a phase published, to those who see its end.
+#[derive(Clone, Debug)]
+pub(super) struct Published {
+    pub(super) heads: Vec<Head>,
+    pub(super) event: EventId,
+    pub(super) carried: Vec<(u32, Arc<Carried>)>,
+}
+
+/// Whether operations of two CTAs reach each other.
+fn heard(release: Reach, acquire: Reach, same: bool) -> Heard {
+    match release.min(acquire) {
+        _ if same => Heard::Exact,
+        Reach::Cta => Heard::No,
+        Reach::Unsaid => Heard::ByDefault,
+        Reach::Cluster => Heard::Exact,
+    }
+}
+
+/// One head for all that reach alike, where the clocks can say so.
+pub(super) fn merged(clocks: &Clocks, heads: Vec<Head>) -> Vec<Head> {
+    let mut groups: Vec<((u32, Reach, Option<Layer>), Vec<Arc<Snapshot>>)> = Vec::new();
+    for h in heads {
+        let key = (h.cta, h.reach, h.only);
+        match groups.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, all)) => all.push(h.snap),
+            None => groups.push((key, vec![h.snap])),
+        }
+    }
+    let one = |((cta, reach, only), all): (_, Vec<Arc<Snapshot>>)| {
+        let snaps = clocks.merged(&all).map_or(all, |s| vec![s]);
+        snaps.into_iter().map(move |snap| Head {
+            snap,
+            cta,
+            reach,
+            only,
+        })
+    };
+    groups.into_iter().flat_map(one).collect()
+}
+
+/// Does one of the heads know an access?
+pub(super) fn know(clocks: &Clocks, heads: &[Head], who: Tid, at: crate::sim::clock::Tick) -> bool {
+    heads
+        .iter()
+        .any(|h| clocks.known_in(std::slice::from_ref(&h.snap), who, at))
+}
+
+/// A thread of a CTA acquires what a phase published; in a layer alone if one is named.
+pub(super) fn acquire(
+    clocks: &mut Clocks,
+    (t, cta): (Tid, u32),
+    from: &Published,
+    reach: Reach,
+    only: Option<Layer>,
+) {
+    let shape = clocks.shape();
+    let (warp, mask) = (shape.warp(t), 1 << shape.lane(t));
+    for h in &from.heads {
+        h.heard_by(clocks, (t, cta), reach, only);
+    }
+    let far = heard(Reach::Cluster, reach, false);
+    clocks.observe_heard(from.event, (warp, mask), far, only);
+    for (issuer, c) in &from.carried {
+        let heard = heard(Reach::Cluster, reach, *issuer == cta);
+        clocks.inherit((warp, mask), c, heard, only);
+    }
+}
+
+/// Fences and relaxed waits of threads, in a kernel that has relaxed arrivals or waits.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patterns {
+    on: bool,
+    /// The last fences of a thread that release: how far, for which layer, and what it knew.
+    fenced: FxHashMap<Tid, Vec<(Reach, Option<Layer>, Arc<Snapshot>)>>,
+    /// Phases that a thread saw by relaxed waits, and how far these reach.
+    seen: FxHashMap<Tid, Vec<(Arc<Published>, Reach)>>,
+}
+
+fn relaxed(op: &Op) -> bool {
+    let Op::Async(op) = op else {
+        return false;
+    };
+    match &**op {
+        AsyncOp::Arrive { release, .. } => !release,
+        AsyncOp::Wait { acquire, .. } => !acquire,
+        AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Arrive { release: false, .. }),
+        _ => false,
+    }
+}
+
+impl Machine<'_> {
+    /// Lanes of a warp execute a fence.
+    pub(crate) fn pattern_fence(
+        &mut self,
+        w: usize,
+        exec: u32,
+        fence: (Sem, Scope, Option<Restricted>),
+    ) {
+        let (cta, ctas) = (self.team.number(w) as u32, self.team.len() as u32);
+        let clocks = &mut self.order.clocks;
+        self.patterns
+            .fence(clocks, (w as u32, exec, cta), fence, ctas);
+    }
+}
+
+/// The layers that a kernel needs where so many CTAs run together.
+pub(crate) fn layers(kernel: &Kernel, ctas: u32) -> Vec<Layer> {
+    let any = |f: &dyn Fn(&Op) -> bool| kernel.insts.iter().any(|i| f(&i.op));
+    let mut out = Vec::new();
+    let narrow = |op: &Op| match op {
+        Op::Async(op) => match **op {
+            AsyncOp::Arrive { reach, .. } | AsyncOp::Wait { reach, .. } => reach != Reach::Cluster,
+            _ => false,
+        },
+        _ => false,
+    };
+    if ctas > 1 && any(&narrow) {
+        out.push(Layer::DefaultScope);
+    }
+    if !any(&relaxed) {
+        return out;
+    }
+    let tensor = |op: &Op| match op {
+        Op::Async(op) => match &**op {
+            AsyncOp::Tensor(op) => matches!(**op, TensorOp::Fence(_)),
+            _ => false,
+        },
+        _ => false,
+    };
+    if any(&tensor) {
+        out.push(Layer::TensorMemory);
+    }
+    if any(&|op| matches!(op, Op::Fence { only: Some(_), .. })) {
+        out.extend((0..ctas).map(Layer::SharedOf));
+    }
+    out
+}
+
+impl Patterns {
+    /// None yet.
+    pub(crate) fn new(kernel: &Kernel) -> Patterns {
+        Patterns {
+            on: kernel.insts.iter().any(|i| relaxed(&i.op)),
+            ..Patterns::default()
+        }
+    }
+
+    /// Threads of a CTA execute a fence.
+    pub(crate) fn fence(
+        &mut self,
+        clocks: &mut Clocks,
+        (warp, exec, cta): (u32, u32, u32),
+        (sem, scope, only): (Sem, Scope, Option<Restricted>),
+        ctas: u32,
+    ) {
+        if !self.on {
+            return;
+        }
+        let reach = Reach::from(scope);
+        let shape = clocks.shape();
+        for t in lanes(exec).map(|l| shape.tid(warp, l)) {
+            if sem != Sem::Release {
+                let into: Vec<_> = match only {
+                    None => vec![None],
+                    Some(Restricted::Own) => vec![Some(Layer::SharedOf(cta))],
+                    Some(Restricted::Cluster) => {
+                        (0..ctas).map(|c| Some(Layer::SharedOf(c))).collect()
+                    }
+                };
+                self.take(clocks, (t, cta), reach, &into);
+            }
+            if sem != Sem::Acquire {
+                let only = only.map(|_| Layer::SharedOf(cta));
+                self.give(clocks, t, reach, only);
+            }
+        }
+    }
+
+    /// Threads of a CTA execute `tcgen05.fence`.
+    pub(crate) fn tensor_fence(
+        &mut self,
+        clocks: &mut Clocks,
+        (warp, exec, cta): (u32, u32, u32),
+        after: bool,
+    ) {
+        if !self.on {
+            return;
+        }
+        let (shape, layer): (Shape, _) = (clocks.shape(), Some(Layer::TensorMemory));
+        for t in lanes(exec).map(|l| shape.tid(warp, l)) {
+            match after {
+                true => self.take(clocks, (t, cta), Reach::Cluster, &[layer]),
+                false => self.give(clocks, t, Reach::Cluster, layer),
+            }
+        }
+    }
+
+    fn take(
+        &mut self,
+        clocks: &mut Clocks,
+        (t, cta): (Tid, u32),
+        reach: Reach,
+        into: &[Option<Layer>],
+    ) {
+        let Some(seen) = self.seen.get_mut(&t) else {
+            return;
+        };
+        for (phase, wait) in seen.iter() {
+            for only in into {
+                acquire(clocks, (t, cta), phase, reach.min(*wait), *only);
+            }
+        }
+        if reach == Reach::Cluster && into == [None] {
+            seen.clear();
+        }
+    }
+
+    fn give(&mut self, clocks: &mut Clocks, t: Tid, reach: Reach, only: Option<Layer>) {
+        let snap = clocks.publish(t);
+        let own = self.fenced.entry(t).or_default();
+        // What a later fence of the same kind knows covers the earlier one.
+        own.retain(|(r, o, _)| *r > reach || *o != only);
+        own.push((reach, only, snap));
+    }
+
+    /// What an arrival with `.relaxed` publishes.
+    pub(crate) fn released(&self, t: Tid, cta: u32, own: Reach) -> impl Iterator<Item = Head> + '_ {
+        let fences = self.fenced.get(&t).into_iter().flatten();
+        fences.map(move |(reach, only, snap)| Head {
+            snap: snap.clone(),
+            cta,
+            reach: own.min(*reach),
+            only: *only,
+        })
+    }
+
+    /// A thread saw the end of a phase by a wait with `.relaxed`.
+    pub(super) fn saw(&mut self, t: Tid, phase: Arc<Published>, reach: Reach) {
+        self.seen.entry(t).or_default().push((phase, reach));
+    }
+}
