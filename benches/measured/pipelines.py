@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Races in pipelines that Triton makes of our own kernels for sm_90 and sm_100, compiled here, without a GPU.
+
+    python3 -m venv target/triton && target/triton/bin/pip install triton==3.9.0
+    target/triton/bin/python benches/measured/pipelines.py --volta target/release/volta [--only TEXT] [--build FOLDER] [--timeout SECONDS]
+
+pipelines_kernels.py holds the kernels.  Each is compiled for both targets, 2 to 4 stages, 4 and 8 warps; `volta race` runs a few CTAs
+of it, every one of the grid, with as many steps as fill the stages and use the first of them again.  `volta check` compares with a
+plain kernel of the same file where that is cheap, and with one that leaves out a step: the first must be proved, the second refuted.
+
+Prints a row for each: verdict, kinds of findings and warnings, seconds of the process.  PTX and reports stay in the folder.  The bindings
+are made from the signature, and for tensor maps of the host from what the compiler says of them.  What one compiler refuses is a row.
+"""
+
+import argparse
+import collections
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import warnings
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PROGRAMS = 2  # of a persistent kernel
+SWIZZLES = ["", "/swizzle32", "/swizzle64", "/swizzle128"]
+# Nothing about the protocol: what every kernel of Triton has.
+QUIET = {"note", "thin-coverage"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """A function of pipelines_kernels.py, its constants, the sizes of its arrays, and the plain kernel of the same result."""
+
+    name: str
+    function: str
+    constants: dict
+    arrays: dict
+    sizes: dict
+    grid: int
+    plain: str | None = None
+    mapped: bool = False
+
+
+def product(name, function, ending, m, n, k, persistent, mapped=False, **more):
+    tile = {"rows": 128, "columns": 64, "step": 64}
+    arrays = {"a": f"in:f16[{m},{k}]", "b": f"in:f16[{n},{k}]", "c": f"out:f16[{m},{n}]", "bias": f"in:f16[{n}]"}
+    tiles = (m // 128) * (n // 64)
+    grid = PROGRAMS if persistent else tiles
+    return Kernel(name, function, tile | {"ending": ending} | more, arrays, {"m": m, "n": n, "k": k}, grid, f"plain/{ending}", mapped)
+
+
+def attention(name, function, n=256, **more):
+    arrays = {a: f"{'out' if a == 'o' else 'in'}:f16[{n},16]" for a in "qkvo"}
+    return Kernel(name, function, {"d": 16, "rows": 128, "step": 32} | more, arrays, {"n": n}, n // 128, "attention")
+
+
+LOOP = 320  # five steps of a sum
+TILES = (256, 128, 192)  # four tiles for two programs, three steps each
+
+KERNELS = [
+    product("product", "plain", "none", 128, 64, LOOP, False, late=0),
+    product("persistent", "persistent", "none", *TILES, True, flat=False),
+    product("persistent, one loop", "persistent", "none", *TILES, True, flat=True),
+    product("persistent, maps of the device", "persistent_described", "none", *TILES, True, flat=False, roles=False),
+    product("persistent, maps of the device, one loop", "persistent_described", "none", *TILES, True, flat=True, roles=False),
+    product("persistent, maps of the host", "persistent_mapped", "none", *TILES, True, True, flat=False, roles=False),
+    product("persistent, maps of the host, one loop", "persistent_mapped", "none", *TILES, True, True, flat=True, roles=False),
+    product("persistent by roles, maps of the device", "persistent_described", "relu", *TILES, True, flat=False, roles=True),
+    product("persistent by roles, maps of the host", "persistent_mapped", "relu", *TILES, True, True, flat=False, roles=True),
+    product("by roles", "by_roles", "none", 128, 64, LOOP, False, stored=False),
+    product("by roles, bias", "by_roles", "bias", 128, 64, LOOP, False, stored=False),
+    product("by roles, relu", "by_roles", "relu", 128, 64, LOOP, False, stored=False),
+    product("by roles, bias, stored by a copy", "by_roles", "bias", 128, 64, LOOP, False, stored=True),
+    attention("attention", "attention"),
+    attention("attention, copies", "attention_described", roles=False, stored=False),
+    attention("attention, copies, stored by a copy", "attention_described", roles=False, stored=True),
+    attention("attention by roles", "attention_described", roles=True, stored=False),
+    attention("attention by roles, stored by a copy", "attention_described", roles=True, stored=True),
+]
+# What the kernels are compared with: one program a tile and no stages; `late` makes it another function.
+PLAIN = {
+    **{f"plain/{e}": ("plain", {"ending": e, "late": 0}) for e in ("none", "bias", "relu")},
+    **{f"plain/{e}/late": ("plain", {"ending": e, "late": 64}) for e in ("none", "bias", "relu")},
+    "attention": ("attention", {}),
+}
+ROLES_OF_ALL = [(arch, stages, warps) for arch in (90, 100) for stages in (2, 3, 4) for warps in (4, 8)]
+
+
+@dataclasses.dataclass
+class Built:
+    """PTX of a kernel, and the flags of volta that launch it."""
+
+    ptx: pathlib.Path
+    threads: int
+    flags: list
+    bindings: dict
+
+
+def build(kernel, arch, stages, warps, folder):
+    """Compiles a kernel; its parameters are bound by their positions."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    import pipelines_kernels
+
+    function = getattr(pipelines_kernels, kernel.function)
+    boxes = {"a": ("rows", "step"), "b": ("columns", "step"), "c": ("rows", "columns")}
+    signature, aligned = {}, {}
+    for i, name in enumerate(function.arg_names):
+        if name in kernel.constants:
+            signature[name] = "constexpr"
+        elif name in kernel.sizes:
+            signature[name] = "i32"
+        elif kernel.mapped and name in boxes:
+            signature[name] = "tensordesc<fp16[{}, {}]>".format(*(kernel.constants[x] for x in boxes[name]))
+        else:
+            signature[name] = "*fp16"
+        if signature[name] in ("i32", "*fp16"):
+            aligned[(i,)] = [["tt.divisibility", 16]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = triton.compile(
+            ASTSource(function, signature=signature, constexprs=kernel.constants, attrs=aligned),
+            target=GPUTarget("cuda", arch, 32),
+            options={"num_warps": warps, "num_stages": stages},
+        )
+    path = folder / (re.sub(r"\W+", "_", kernel.name) + f"_{arch}_{stages}_{warps}.ptx")
+    path.write_text(made.asm["ptx"])
+    metadata = made.metadata
+    described = list(getattr(metadata, "tensordesc_meta", None) or [])
+    bindings, at = {}, 0
+    names = {}
+    for name, kind in signature.items():
+        if kind == "constexpr":
+            continue
+        if kind.startswith("tensordesc"):
+            meta = described.pop(0)
+            box = ",".join(map(str, meta["block_size"]))
+            bindings[at] = f"{kernel.arrays[name]}/box[{box}]{SWIZZLES[meta['swizzle']]}"
+            names[name], at = at, at + 5  # the map, two sizes, two strides
+            continue
+        bindings[at] = str(kernel.sizes[name]) if kind == "i32" else kernel.arrays[name]
+        names[name], at = at, at + 1
+    bindings[at] = f"scratch:u8[{max(16, metadata.global_scratch_size * kernel.grid)}]"
+    bindings[at + 1] = "scratch:u8[16]"
+    ptx = made.asm["ptx"]
+    threads = int(re.search(r"\.reqntid (\d+)", ptx)[1])
+    flags = ["--dynamic-shared", str(metadata.shared), "--grid", str(kernel.grid)]
+    return Built(path, threads, flags, {"by": bindings, "names": names})
+
+
+def ask(options, path, command, *words):
+    """A report of volta and the seconds that it took; one that did not come is a verdict of its own."""
+    begun = time.monotonic()
+    out = path.with_suffix(f".{command}.json")
+    words = [options.volta, command, *words, "--json", "--timeout", str(options.timeout)]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=options.timeout + 60)
+    out.write_text(done.stdout)
+    out.with_suffix(".command").write_text(" ".join(f"'{w}'" if "[" in str(w) else str(w) for w in words) + "\n")
+    try:
+        report = json.loads(done.stdout)
+    except ValueError:
+        report = {"verdict": "error: " + done.stderr.strip().splitlines()[0][:80] if done.stderr.strip() else "error"}
+    return report, time.monotonic() - begun
+
+
+def kinds(report):
+    found = [f["kind"] for part in ("defects", "unknown") for f in report.get(part, [])]
+    warned = collections.Counter(w["kind"] for w in report.get("warnings", []) if w["kind"] not in QUIET)
+    return ", ".join(sorted(set(found))), ", ".join(sorted(warned))
+
+
+def args(bindings):
+    return [word for key, value in bindings.items() for word in ("--arg", f"{key}={value}")]
+
+
+def race(options, kernel, built):
+    words = [built.ptx, "--threads", built.threads, *built.flags, *args(built.bindings["by"])]
+    return ask(options, built.ptx, "race", *words)
+
+
+def compare(options, kernel, built, plain, folder):
+    """Against the plain kernel with one program for each tile; a plain kernel of tiles has tiles of its own."""
+    whole = dataclasses.replace(
+        kernel,
+        name=plain,
+        function=PLAIN[plain][0],
+        constants={k: v for k, v in kernel.constants.items() if k in ("rows", "columns", "step", "d")} | PLAIN[plain][1],
+        grid=(kernel.sizes["m"] // 128) * (kernel.sizes["n"] // 64) if "m" in kernel.sizes else kernel.grid,
+        mapped=False,
+    )
+    reference = build(whole, 80, 1, 4, folder)
+    (folder / "check").mkdir(exist_ok=True)
+    spec = folder / "check" / (built.ptx.stem + ".toml")
+    one, other = reference.bindings["by"], built.bindings["by"]
+    paired = {reference.bindings["names"][a]: built.bindings["names"][a] for a in kernel.arrays}
+
+    def side(of, made, path):
+        values = ", ".join(f'"{k}" = "{v}"' for k, v in of.items())
+        shared = made.flags[made.flags.index("--dynamic-shared") + 1]
+        grid = made.flags[made.flags.index("--grid") + 1]
+        return f'{{ file = "{path}", threads = {made.threads}, grid = {grid}, dynamic_shared = {shared}, args = {{ {values} }} }}'
+
+    spec.write_text(
+        f'[[check]]\nname = "pair"\nreference = {side(one, reference, reference.ptx)}\noptimized = {side(other, built, built.ptx)}\n'
+        f"map = {{ {', '.join(f'{chr(34)}{a}{chr(34)} = {chr(34)}{b}{chr(34)}' for a, b in paired.items())} }}\nexpect = \"equivalent\"\n"
+    )
+    begun = time.monotonic()
+    words = [options.volta, "gate", spec, "--no-cache", "--json", "--timeout", str(options.timeout)]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+    out = spec.with_suffix(".json")
+    out.write_text(done.stdout + done.stderr)
+    return done.stdout, time.monotonic() - begun
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--volta", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "target/pipelines")
+    parser.add_argument("--timeout", type=int, default=60)
+    options = parser.parse_args()
+    options.build.mkdir(parents=True, exist_ok=True)
+    os.environ["TRITON_CACHE_DIR"] = str(options.build / "cache")
+    sys.path.insert(0, str(HERE))
+    print("| kernel | target | stages | warps | threads | verdict | found | warnings | s |\n|---|---|---|---|---|---|---|---|---|")
+    for kernel in KERNELS:
+        for arch, stages, warps in ROLES_OF_ALL:
+            row = f"{kernel.name} | sm_{arch} | {stages} | {warps}"
+            if options.only not in row.replace(" | ", " "):
+                continue
+            try:
+                built = build(kernel, arch, stages, warps, options.build)
+            except Exception as error:  # the compiler says no in many ways
+                print(f"| {row} | | not compiled | {str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__} | | |", flush=True)
+                continue
+            report, seconds = race(options, kernel, built)
+            found, warned = kinds(report)
+            print(f"| {row} | {built.threads} | {report['verdict']} | {found} | {warned} | {seconds:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
