@@ -88,17 +88,20 @@ PLAIN = {
     **{f"plain/{e}/late": ("plain", {"ending": e, "late": 64}) for e in ("none", "bias", "relu")},
     "attention": ("attention", {}),
 }
-ROLES_OF_ALL = [(arch, stages, warps) for arch in (90, 100) for stages in (2, 3, 4) for warps in (4, 8)]
+CHECKED = 3  # the number of stages for which kernels are compared
+VARIANTS = [(arch, stages, warps) for arch in (90, 100) for stages in (2, 3, 4) for warps in (4, 8)]
 
 
 @dataclasses.dataclass
 class Built:
-    """PTX of a kernel, and the flags of volta that launch it."""
+    """PTX of a kernel and its launch."""
 
     ptx: pathlib.Path
     threads: int
-    flags: list
-    bindings: dict
+    grid: int
+    shared: int
+    bindings: dict  # by position
+    names: dict  # of arrays and sizes, to positions
 
 
 def build(kernel, arch, stages, warps, folder):
@@ -151,8 +154,7 @@ def build(kernel, arch, stages, warps, folder):
     bindings[at + 1] = "scratch:u8[16]"
     ptx = made.asm["ptx"]
     threads = int(re.search(r"\.reqntid (\d+)", ptx)[1])
-    flags = ["--dynamic-shared", str(metadata.shared), "--grid", str(kernel.grid)]
-    return Built(path, threads, flags, {"by": bindings, "names": names})
+    return Built(path, threads, kernel.grid, metadata.shared, bindings, names)
 
 
 def ask(options, path, command, *words):
@@ -180,43 +182,41 @@ def args(bindings):
     return [word for key, value in bindings.items() for word in ("--arg", f"{key}={value}")]
 
 
-def race(options, kernel, built):
-    words = [built.ptx, "--threads", built.threads, *built.flags, *args(built.bindings["by"])]
-    return ask(options, built.ptx, "race", *words)
+def race(options, built):
+    launch = ["--threads", built.threads, "--grid", built.grid, "--dynamic-shared", built.shared]
+    return ask(options, built.ptx, "race", built.ptx, *launch, *args(built.bindings))
 
 
 def compare(options, kernel, built, plain, folder):
-    """Against the plain kernel with one program for each tile; a plain kernel of tiles has tiles of its own."""
+    """Against a plain kernel with one program for each tile, through a manifest of one entry."""
+    function, constants = PLAIN[plain]
+    tiles = (kernel.sizes["m"] // 128) * (kernel.sizes["n"] // 64) if "m" in kernel.sizes else kernel.grid
     whole = dataclasses.replace(
         kernel,
-        name=plain,
-        function=PLAIN[plain][0],
-        constants={k: v for k, v in kernel.constants.items() if k in ("rows", "columns", "step", "d")} | PLAIN[plain][1],
-        grid=(kernel.sizes["m"] // 128) * (kernel.sizes["n"] // 64) if "m" in kernel.sizes else kernel.grid,
+        name=f"plain {plain} of {kernel.name}",
+        function=function,
+        constants={k: v for k, v in kernel.constants.items() if k in ("rows", "columns", "step", "d")} | constants,
+        grid=tiles,
         mapped=False,
     )
     reference = build(whole, 80, 1, 4, folder)
-    (folder / "check").mkdir(exist_ok=True)
-    spec = folder / "check" / (built.ptx.stem + ".toml")
-    one, other = reference.bindings["by"], built.bindings["by"]
-    paired = {reference.bindings["names"][a]: built.bindings["names"][a] for a in kernel.arrays}
 
-    def side(of, made, path):
-        values = ", ".join(f'"{k}" = "{v}"' for k, v in of.items())
-        shared = made.flags[made.flags.index("--dynamic-shared") + 1]
-        grid = made.flags[made.flags.index("--grid") + 1]
-        return f'{{ file = "{path}", threads = {made.threads}, grid = {grid}, dynamic_shared = {shared}, args = {{ {values} }} }}'
+    def side(made):
+        values = ", ".join(f'"{k}" = "{v}"' for k, v in made.bindings.items())
+        return (
+            f'{{ file = "{made.ptx}", threads = {made.threads}, grid = {made.grid}, dynamic_shared = {made.shared}, '
+            f"args = {{ {values} }} }}"
+        )
 
+    pairs = ", ".join(f'"{reference.names[a]}" = "{built.names[a]}"' for a in kernel.arrays)
+    spec = built.ptx.with_suffix(f".{re.sub(r'[^a-z]+', '_', plain)}.toml")
     spec.write_text(
-        f'[[check]]\nname = "pair"\nreference = {side(one, reference, reference.ptx)}\noptimized = {side(other, built, built.ptx)}\n'
-        f"map = {{ {', '.join(f'{chr(34)}{a}{chr(34)} = {chr(34)}{b}{chr(34)}' for a, b in paired.items())} }}\nexpect = \"equivalent\"\n"
+        f'[[check]]\nname = "pair"\nreference = {side(reference)}\noptimized = {side(built)}\nmap = {{ {pairs} }}\n'
+        'expect = "equivalent"\n'
     )
-    begun = time.monotonic()
-    words = [options.volta, "gate", spec, "--no-cache", "--json", "--timeout", str(options.timeout)]
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
-    out = spec.with_suffix(".json")
-    out.write_text(done.stdout + done.stderr)
-    return done.stdout, time.monotonic() - begun
+    report, seconds = ask(options, spec, "gate", spec, "--no-cache")
+    entry = (report.get("entries") or [{}])[0]
+    return entry.get("result", report).get("verdict", "error"), seconds
 
 
 def main():
@@ -229,20 +229,26 @@ def main():
     options.build.mkdir(parents=True, exist_ok=True)
     os.environ["TRITON_CACHE_DIR"] = str(options.build / "cache")
     sys.path.insert(0, str(HERE))
-    print("| kernel | target | stages | warps | threads | verdict | found | warnings | s |\n|---|---|---|---|---|---|---|---|---|")
+    print("| kernel | target | stages | warps | threads | verdict | found | warnings | s | as the plain kernel, s | as one that begins late, s |\n|---|---|---|---|---|---|---|---|---|---|---|")
     for kernel in KERNELS:
-        for arch, stages, warps in ROLES_OF_ALL:
+        for arch, stages, warps in VARIANTS:
             row = f"{kernel.name} | sm_{arch} | {stages} | {warps}"
             if options.only not in row.replace(" | ", " "):
                 continue
             try:
                 built = build(kernel, arch, stages, warps, options.build)
             except Exception as error:  # the compiler says no in many ways
-                print(f"| {row} | | not compiled | {str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__} | | |", flush=True)
+                print(f"| {row} | | not compiled | {str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__} | | | | |", flush=True)
                 continue
-            report, seconds = race(options, kernel, built)
+            report, seconds = race(options, built)
             found, warned = kinds(report)
-            print(f"| {row} | {built.threads} | {report['verdict']} | {found} | {warned} | {seconds:.1f} |", flush=True)
+            same = ["", ""]
+            if stages == CHECKED:
+                for i, plain in enumerate((kernel.plain, f"{kernel.plain}/late")):
+                    if plain in PLAIN:
+                        verdict, took = compare(options, kernel, built, plain, options.build)
+                        same[i] = f"{verdict}, {took:.1f}"
+            print(f"| {row} | {built.threads} | {report['verdict']} | {found} | {warned} | {seconds:.1f} | {' | '.join(same)} |", flush=True)
 
 
 if __name__ == "__main__":
