@@ -7,7 +7,8 @@ Takes each `[[race]]` entry that expects `clean`, and the optimized kernel of ea
 kernel has an mbarrier, wgmma, tcgen05, a barrier of a cluster or `setmaxnreg`.  A line is removed if it is of an mbarrier, a barrier, a fence, a commit, a wait,
 `setmaxnreg` or `griddepcontrol`; a wait that gives a predicate gives true at once instead, so that its loop ends.  What gives
 another result is left alone.  A removal is found if the verdict is `defective`, or if there is a warning that the kernel as it
-stands does not get.  One that is not found needs a reason in dropped.toml, by the entry and the line in its file:
+stands does not get.  One that is not found needs a reason in dropped.toml, by the entry and the line in its file (5.2 is
+the second statement of line 5, 5-7 both halves of a barrier of the cluster):
 
     [name-of-the-entry]
     "12, 15" = "redundant: ..."
@@ -47,16 +48,28 @@ def statements(ptx):
         at = found.end()
 
 
-def removals(ptx):
-    """The line, the text and the changed kernel of each line of synchronisation."""
+def removals(ptx, entry):
+    """The line, the text and the changed kernel of each line of synchronisation, but for those of other entries than the one named."""
+    seen = collections.Counter()
+    starts = [(m.start(), m[1]) for m in re.finditer(r"\.entry\s+([$\w]+)", ptx)]
     for begin, end, guard, text in statements(ptx):
         if not SYNCHRONISES.match(text) or GIVES.match(text):
+            continue
+        inside = [name for start, name in starts if start < begin]
+        if entry and inside and entry not in inside[-1]:
             continue
         asks = ASKS.match(text)
         instead = f"{guard}setp.eq.u32 {asks[1]}, 0, 0;" if asks else ""
         line = ptx.count("\n", 0, begin) + 1
+        text = guard + re.sub(r"\s+", " ", text)
         # What follows keeps its line.
-        yield line, guard + re.sub(r"\s+", " ", text), ptx[:begin] + instead + "\n" * ptx.count("\n", begin, end) + ptx[end:]
+        without = ptx[:begin] + instead + "\n" * ptx.count("\n", begin, end) + ptx[end:]
+        seen[line] += 1
+        yield f"{line}.{seen[line]}" if seen[line] > 1 else str(line), text, without
+        # Both halves of a barrier of the cluster: an arrival alone only lacks its wait.
+        if "barrier.cluster.arrive" in text and (half := re.compile(r"barrier\.cluster\.wait[^;]*;").search(without, begin)):
+            last = without.count("\n", 0, half.start()) + 1
+            yield f"{line}-{last}", f"{text} and {half[0][:-1]}", without[: half.start()] + without[half.end() :]
 
 
 def toml(value):
@@ -68,9 +81,9 @@ def toml(value):
 
 
 def files(kernel):
-    """The files of an entry: one, or one for each launch of a sequence."""
+    """The files of an entry, each with the function that it names: one, or one for each launch of a sequence."""
     launches = kernel if isinstance(kernel, list) else [kernel]
-    return list(dict.fromkeys(x if isinstance(x, str) else x["file"] for x in launches))
+    return list(dict.fromkeys((x, "") if isinstance(x, str) else (x["file"], x.get("entry", "")) for x in launches))
 
 
 def moved(kernel, folder, file=None, to=None):
@@ -122,8 +135,8 @@ def judge(options, manifest, entry):
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         made = [entry | {"kernel": moved(entry["kernel"], manifest.parent)}]
-        for file in files(entry["kernel"]):
-            for line, text, ptx in removals((manifest.parent / file).read_text()):
+        for file, function in files(entry["kernel"]):
+            for line, text, ptx in removals((manifest.parent / file).read_text(), function or entry.get("entry", "")):
                 path = scratch / f"{len(cases)}.ptx"
                 path.write_text(ptx)
                 cases.append((file, line, text))
@@ -146,7 +159,7 @@ def reasons():
     """Of entries and lines."""
     path = HERE / "dropped.toml"
     table = tomllib.loads(path.read_text()) if path.exists() else {}
-    return {(name, int(line)): why for name, lines in table.items() for key, why in lines.items() for line in key.split(",")}
+    return {(name, line.strip()): why for name, lines in table.items() for key, why in lines.items() for line in key.split(",")}
 
 
 def main():

@@ -3,6 +3,7 @@
 
     python3 -m venv target/triton && target/triton/bin/pip install triton==3.9.0
     target/triton/bin/python benches/measured/pipelines.py --volta target/release/volta [--only TEXT] [--build FOLDER] [--timeout SECONDS]
+        [--write]
 
 pipelines_kernels.py holds the kernels.  Each is compiled for both targets, 2 to 4 stages, 4 and 8 warps; `volta race` runs a few CTAs
 of it, every one of the grid, with as many steps as fill the stages and use the first of them again.  `volta check` compares with a
@@ -200,6 +201,10 @@ def compare(options, kernel, built, plain, folder):
         mapped=False,
     )
     reference = build(whole, 80, 1, 4, folder)
+    # A position that no pair names is one parameter for both.
+    for position, value in reference.bindings.items():
+        if value.startswith("scratch") and built.bindings.get(position, "").startswith("scratch"):
+            reference.bindings[position] = built.bindings[position]
 
     def side(made):
         values = ", ".join(f'"{k}" = "{v}"' for k, v in made.bindings.items())
@@ -225,30 +230,55 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "target/pipelines")
     parser.add_argument("--timeout", type=int, default=60)
+    parser.add_argument("--write", action="store_true", help="put the rows into pipelines.md")
     options = parser.parse_args()
     options.build.mkdir(parents=True, exist_ok=True)
     os.environ["TRITON_CACHE_DIR"] = str(options.build / "cache")
     sys.path.insert(0, str(HERE))
-    print("| kernel | target | stages | warps | threads | verdict | found | warnings | s | as the plain kernel, s | as one that begins late, s |\n|---|---|---|---|---|---|---|---|---|---|---|")
+    rows = []
     for kernel in KERNELS:
         for arch, stages, warps in VARIANTS:
-            row = f"{kernel.name} | sm_{arch} | {stages} | {warps}"
-            if options.only not in row.replace(" | ", " "):
-                continue
-            try:
-                built = build(kernel, arch, stages, warps, options.build)
-            except Exception as error:  # the compiler says no in many ways
-                print(f"| {row} | | not compiled | {str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__} | | | | |", flush=True)
-                continue
-            report, seconds = race(options, built)
-            found, warned = kinds(report)
-            same = ["", ""]
-            if stages == CHECKED:
-                for i, plain in enumerate((kernel.plain, f"{kernel.plain}/late")):
-                    if plain in PLAIN:
-                        verdict, took = compare(options, kernel, built, plain, options.build)
-                        same[i] = f"{verdict}, {took:.1f}"
-            print(f"| {row} | {built.threads} | {report['verdict']} | {found} | {warned} | {seconds:.1f} | {' | '.join(same)} |", flush=True)
+            if options.only in f"{kernel.name} sm_{arch} {stages} {warps}":
+                rows.append((kernel.name, f"sm_{arch}", stages, warps, *row(options, kernel, arch, stages, warps)))
+                print(rows[-1], flush=True)
+    if options.write:
+        write(rows)
+
+
+def row(options, kernel, arch, stages, warps):
+    """Threads, verdict, findings, warnings, seconds, and what the comparisons say."""
+    try:
+        built = build(kernel, arch, stages, warps, options.build)
+    except Exception as error:  # the compiler says no in many ways
+        return "", "not compiled", (str(error).strip().splitlines() or [type(error).__name__])[0][:100], "", 0.0, "", ""
+    report, seconds = race(options, built)
+    same = ["", ""]
+    if stages == CHECKED:
+        for i, plain in enumerate((kernel.plain, f"{kernel.plain}/late")):
+            if plain in PLAIN:
+                verdict, took = compare(options, kernel, built, plain, options.build)
+                same[i] = f"{verdict}, {took:.1f} s"
+    return built.threads, report["verdict"], *kinds(report), seconds, *same
+
+
+def write(rows):
+    """The table of pipelines.md: stages that differ in nothing but seconds are one row, with the largest number of them."""
+    merged = {}
+    for name, target, stages, warps, threads, verdict, found, warned, seconds, same, late in rows:
+        one = merged.setdefault((name, target, warps, threads, verdict, found, warned), [[], 0.0, "", ""])
+        one[0].append(str(stages))
+        one[1:] = [max(one[1], seconds), one[2] or same, one[3] or late]
+    lines = [
+        "| kernel | target | warps | threads | stages | verdict | found | warnings | s | as the plain kernel | as one that begins late |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for (name, target, warps, threads, verdict, found, warned), (stages, seconds, same, late) in merged.items():
+        cells = name, target, warps, threads, ", ".join(stages), verdict, found, warned, f"{seconds:.1f}", same, late
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    path = HERE / "pipelines.md"
+    text = path.read_text()
+    head, rest = text.split("<!-- rows -->\n")[0], text.split("<!-- end -->\n")[-1]
+    path.write_text(head + "<!-- rows -->\n" + "\n".join(lines) + "\n<!-- end -->\n" + rest)
 
 
 if __name__ == "__main__":
