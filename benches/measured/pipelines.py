@@ -201,10 +201,10 @@ def compare(options, kernel, built, plain, folder):
         mapped=False,
     )
     reference = build(whole, 80, 1, 4, folder)
-    # A position that no pair names is one parameter for both.
-    for position, value in reference.bindings.items():
-        if value.startswith("scratch") and built.bindings.get(position, "").startswith("scratch"):
-            reference.bindings[position] = built.bindings[position]
+    # Paired parameters are bound alike, the two that Triton adds at the end too.
+    for i in (1, 2):
+        reference.names[i], built.names[i] = len(reference.bindings) - i, max(built.bindings) + 1 - i
+        reference.bindings[reference.names[i]] = built.bindings[built.names[i]]
 
     def side(made):
         values = ", ".join(f'"{k}" = "{v}"' for k, v in made.bindings.items())
@@ -213,7 +213,7 @@ def compare(options, kernel, built, plain, folder):
             f"args = {{ {values} }} }}"
         )
 
-    pairs = ", ".join(f'"{reference.names[a]}" = "{built.names[a]}"' for a in kernel.arrays)
+    pairs = ", ".join(f'"{at}" = "{built.names[a]}"' for a, at in reference.names.items())
     spec = built.ptx.with_suffix(f".{re.sub(r'[^a-z]+', '_', plain)}.toml")
     spec.write_text(
         f'[[check]]\nname = "pair"\nreference = {side(reference)}\noptimized = {side(built)}\nmap = {{ {pairs} }}\n'
