@@ -548,7 +548,7 @@ impl Clocks {
     }
 
     /// Did the thread whose clock was frozen in `snap` know the access?
-    fn covers(&self, snap: &Snapshot, who: u32, at: u32) -> bool {
+    pub fn covers(&self, snap: &Snapshot, who: u32, at: u32) -> bool {
         match self.exits.exited_by(who, snap.tick) {
             true => {
                 at < snap.column(who)

@@ -33,8 +33,8 @@ pub(super) struct Order {
     warp_sync: bool,
     /// The agents of the lanes, while an asynchronous operation makes its accesses.
     pub agent: Option<super::clock::Actor>,
-    /// True while a bulk copy makes its accesses.
-    pub bulk: bool,
+    /// Which operation makes its accesses.
+    pub through: Through,
     /// Memory through the generic and the async proxy.
     pub proxies: super::proxy::Proxies,
     /// Words that `ld.global.nc` read, with one reader.
@@ -90,7 +90,7 @@ impl Order {
             read_untracked: vec![false; regions],
             warp_sync,
             agent: None,
-            bulk: false,
+            through: Through::Thread,
             proxies: super::proxy::Proxies::new(kernel),
             nc_reads: FxHashMap::default(),
             nc_writes: FxHashMap::default(),
@@ -169,11 +169,7 @@ impl Order {
         }
         if kind.writes() {
             let bytes = (elem * count) as u64;
-            let by = match (self.bulk, self.agent.is_some()) {
-                (true, _) => Through::Bulk,
-                (_, true) => Through::Copy,
-                _ => Through::Thread,
-            };
+            let by = (self.through, self.agent, conditional);
             let who = (w, mask, pc);
             self.proxies
                 .written(&self.clocks, region, who, (offs, bytes), by);

@@ -20,6 +20,7 @@ use super::clock::{Actor, Tick};
 use super::machine::{Machine, PARAM, RegionId, Stop};
 use super::memory::RegionKind;
 use super::place::Target;
+use super::proxy::Through;
 use super::race::Kind;
 use super::tensor_box::{Refusal, TensorMap};
 use super::value::Val;
@@ -142,8 +143,10 @@ impl Machine<'_> {
         agent: Option<Actor>,
     ) -> Result<(), Stop> {
         self.order.agent = agent;
+        self.order.through = Through::Map;
         let found = self.order_accesses(w, pc, std::slice::from_ref(t), (4, 32), kind, false);
         self.order.agent = None;
+        self.order.through = Through::Thread;
         for (_, c) in &found? {
             self.add_race(c.otherwise, c);
         }
@@ -309,6 +312,8 @@ impl Machine<'_> {
         let from = self.map_place(w, lane, pc, Space::Shared, from)?;
         let to = self.map_place(w, lane, pc, Space::Global, to)?;
         self.touch_map(w, pc, &from, Kind::Read, None)?;
+        let staged = (from.off as u64, MAP_BYTES);
+        self.order.proxies.published(from.region, staged);
         self.touch_map(w, pc, &to, Kind::Write, None)?;
         for i in 0..16 {
             let v = self.load_one(w, lane, pc, from.region, from.off as u64 + 8 * i, WORD);
