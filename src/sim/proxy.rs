@@ -31,8 +31,10 @@ use super::warp::{LANES, lanes};
 use crate::kernel::{AsyncOp, Kernel, Op, Pc};
 
 mod check;
+mod maps;
 
 pub(super) use check::Reader;
+pub(super) use maps::MapStep;
 
 /// Which operation writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +67,7 @@ pub(super) struct Written {
     by: Through,
     /// Input data say whether it happens.
     conditional: bool,
-    /// The word is of a tensor map that `tensormap.cp_fenceproxy` has read since.
+    /// Of a tensor map that `tensormap.cp_fenceproxy` has read since, or itself wrote.
     published: bool,
     /// The agents that write, where `by` is an asynchronous operation.
     agents: u32,
@@ -121,6 +123,10 @@ pub(super) struct Proxies {
     copied: FxHashMap<u32, Copied>,
     /// Those that publish objects.
     inits: Fences,
+    /// Fences that release tensor maps.
+    map_releases: Fences,
+    /// Fences that acquire the map at a place.
+    map_acquires: FxHashMap<(RegionId, u64), Fences>,
     /// When objects were made, by offset.
     made: FxHashMap<u64, Written>,
 }
@@ -143,6 +149,8 @@ impl Proxies {
             global: Fences::default(),
             copied: FxHashMap::default(),
             inits: Fences::default(),
+            map_releases: Fences::default(),
+            map_acquires: FxHashMap::default(),
             made: FxHashMap::default(),
         }
     }
@@ -196,7 +204,7 @@ impl Proxies {
         }
     }
 
-    /// `tensormap.cp_fenceproxy` reads a map that was staged.
+    /// `tensormap.cp_fenceproxy` has read a map that was staged, or has written it to its place.
     pub(super) fn published(&mut self, region: RegionId, (from, bytes): (u64, u64)) {
         for at in from / 4..(from + bytes).div_ceil(4) {
             if let Some(page) = self.pages.get_mut(&(region, at / PAGE)) {
@@ -311,6 +319,13 @@ impl Proxies {
     }
 }
 
+impl Written {
+    /// The thread that wrote, or had its agent write.
+    pub(super) fn who(&self) -> u32 {
+        self.who
+    }
+}
+
 impl Through {
     /// True for an operation of the generic proxy that writes after it was issued.
     fn is_agent(self) -> bool {
@@ -387,15 +402,18 @@ impl Fences {
 
     /// Whether a fence of anyone is after the write of a word and before what the reader does.
     fn between(&self, clocks: &Clocks, word: &Written, reader: Tid) -> bool {
-        let on_the_way = |who: u32, f: &Fenced| {
-            let after = who == word.who
-                || word.tick < f.floor.0
-                || clocks.covers(&f.snap, word.who, word.tick);
-            after && (who == reader.0 || clocks.ordered(Actor(who), f.tick, reader))
-        };
-        self.by.iter().any(|(who, all)| {
-            let mut later = all.iter().rev().take_while(|f| f.number > word.number);
-            later.any(|f| on_the_way(*who, f))
+        self.after(clocks, word)
+            .any(|(who, f)| who == reader.0 || clocks.ordered(Actor(who), f.tick, reader))
+    }
+
+    /// The fences after the write of a word, each with its thread.
+    fn after(&self, clocks: &Clocks, word: &Written) -> impl Iterator<Item = (u32, &Fenced)> {
+        let later = self.by.iter().flat_map(|(who, all)| {
+            let later = all.iter().rev().take_while(|f| f.number > word.number);
+            later.map(|f| (*who, f))
+        });
+        later.filter(|(who, f)| {
+            *who == word.who || word.tick < f.floor.0 || clocks.covers(&f.snap, word.who, word.tick)
         })
     }
 }

@@ -185,7 +185,7 @@ impl Machine<'_> {
     }
 
     /// Accesses through two proxies with no fence between them.
-    fn unordered_proxies(
+    pub(in crate::sim) fn unordered_proxies(
         &mut self,
         word: &Written,
         sites: Vec<Site>,
@@ -200,7 +200,7 @@ impl Machine<'_> {
     }
 
     /// The place of a write.
-    fn written_site(&self, word: &Written, text: String) -> Site {
+    pub(in crate::sim) fn written_site(&self, word: &Written, text: String) -> Site {
         let mut site = self.site(Pc(word.pc), 0, 1, text);
         site.threads = vec![Tid(word.who)];
         site
