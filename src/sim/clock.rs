@@ -27,6 +27,7 @@ use smallvec::SmallVec;
 use super::Tid;
 
 mod agent;
+mod apart;
 mod carried;
 mod exit;
 mod known;
@@ -82,6 +83,7 @@ pub struct Clocks {
     exits: Exits,
     agents: Agents,
     heritage: carried::Heritage,
+    apart: apart::Apart,
 }
 
 impl Clocks {
@@ -102,6 +104,7 @@ impl Clocks {
             exits: Exits::new(shape),
             agents: Agents::new(shape),
             heritage: carried::Heritage::default(),
+            apart: apart::Apart::default(),
         }
     }
 
@@ -352,6 +355,7 @@ impl Clocks {
                 self.exits.absorb_all(&self.live, snap);
             }
             self.collapse(exited);
+            self.apart.everyone(self.now);
             return;
         }
         let warps = self.shape.warps() as usize;
@@ -373,6 +377,10 @@ impl Clocks {
             joined[w as usize] = self.now;
             self.published[w as usize] = self.now;
             group[w as usize] = self.live[w as usize];
+            self.apart.warp(w, self.now);
+            for lane in lanes(self.live[w as usize]) {
+                self.apart.takes(self.shape.tid(w, lane).0, self.now);
+            }
         }
         if self.fulls > 0 || arrived.iter().any(|s| s.full.is_some()) {
             let shape = self.shape;
@@ -400,6 +408,7 @@ impl Clocks {
         let lane = self.shape.lane(t) as usize;
         snap.own[lane] = tick;
         snap.tick = tick;
+        self.apart.thread(t.0, tick);
         Arc::new(snap)
     }
 
@@ -417,12 +426,14 @@ impl Clocks {
         snap.base[warp as usize] = tick;
         snap.own.fill(0);
         snap.tick = tick;
+        self.apart.warp(warp, tick);
         Arc::new(snap)
     }
 
     /// A single thread acquires what was released.
     pub fn acquire(&mut self, t: Tid, snap: &Snapshot) {
         self.settle_exits();
+        self.apart.takes(t.0, self.now);
         let n = self.shape.threads;
         let mut f: Vec<u32> = match &self.full[t.0 as usize] {
             Some(f) => f.to_vec(),

@@ -78,7 +78,11 @@ impl Order {
         for a in tracked {
             t[region_of(*a).0 as usize] = true;
         }
-        let clocks = Clocks::new(shape);
+        let mut clocks = Clocks::new(shape);
+        let proxies = super::proxy::Proxies::new(kernel);
+        if proxies.follows_reads() {
+            clocks.keep_apart();
+        }
         Order {
             held: Held::new(kernel, &clocks),
             rows: Rows::new(kernel),
@@ -91,7 +95,7 @@ impl Order {
             warp_sync,
             agent: None,
             through: Through::Thread,
-            proxies: super::proxy::Proxies::new(kernel),
+            proxies,
             nc_reads: FxHashMap::default(),
             nc_writes: FxHashMap::default(),
             nc_pairs: Vec::new(),
@@ -173,6 +177,11 @@ impl Order {
             let who = (w, mask, pc);
             self.proxies
                 .written(&self.clocks, region, who, (offs, bytes), by);
+        }
+        if !kind.writes() && self.agent.is_none() && self.proxies.follows_reads() {
+            let place = (offs, u64::from(elem * count));
+            self.proxies
+                .read(&self.clocks, region, (w, mask, pc), place);
         }
         if self.report.full() || self.held.as_ref().is_some_and(|h| h.report.full()) {
             return Vec::new();

@@ -28,10 +28,11 @@ use super::Tid;
 use super::clock::{Actor, Clocks, Snapshot, Tick};
 use super::machine::{RegionId, SHARED};
 use super::warp::{LANES, lanes};
-use crate::kernel::{AsyncOp, Kernel, Op, Pc};
+use crate::kernel::{AsyncOp, ClusterOp, Kernel, Op, Pc};
 
 mod check;
 mod maps;
+mod reads;
 
 pub(super) use check::Reader;
 pub(super) use maps::MapStep;
@@ -127,6 +128,7 @@ pub(super) struct Proxies {
     map_releases: Fences,
     /// Fences that acquire the map at a place.
     map_acquires: FxHashMap<(RegionId, u64), Fences>,
+    reads: reads::Reads,
     /// When objects were made, by offset.
     made: FxHashMap<u64, Written>,
 }
@@ -135,10 +137,11 @@ impl Proxies {
     /// Nothing written; idle if the kernel reads nothing through the async proxy.
     pub(super) fn new(kernel: &Kernel) -> Proxies {
         let reads = |op: &Op| match op {
-            Op::Async(a) => matches!(
-                **a,
-                AsyncOp::Wgmma(_) | AsyncOp::Tensor(_) | AsyncOp::Bulk(_)
-            ),
+            Op::Async(a) => match &**a {
+                AsyncOp::Wgmma(_) | AsyncOp::Tensor(_) | AsyncOp::Bulk(_) => true,
+                AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Cancel { .. }),
+                _ => false,
+            },
             _ => false,
         };
         Proxies {
@@ -151,6 +154,7 @@ impl Proxies {
             inits: Fences::default(),
             map_releases: Fences::default(),
             map_acquires: FxHashMap::default(),
+            reads: reads::Reads::new(kernel),
             made: FxHashMap::default(),
         }
     }
@@ -173,6 +177,7 @@ impl Proxies {
         for lane in lanes(mask) {
             let (from, to) = (offs[lane] / 4, (offs[lane] + bytes).div_ceil(4));
             for word in from..to {
+                self.reads.overwritten(region, word, pc);
                 let page = self.pages.entry((region, word / PAGE));
                 let page = page.or_insert_with(|| Box::new([Written::default(); PAGE as usize]));
                 let new = Written {
@@ -299,7 +304,9 @@ impl Proxies {
             if out.iter().any(|(_, o)| sort(o) == sort(word)) {
                 continue;
             }
-            if !self.is_fenced(clocks, region, word, reader) {
+            // What is not even ordered is a race that the shadow finds, and says more.
+            let ordered = clocks.ordered(word.actor(), Tick(word.tick), reader);
+            if ordered && !self.is_fenced(clocks, region, word, reader) {
                 out.push((at * 4, *word));
             }
         }
@@ -324,9 +331,28 @@ impl Written {
     pub(super) fn who(&self) -> u32 {
         self.who
     }
+
+    /// Who makes the access.
+    fn actor(&self) -> Actor {
+        match self.by.is_agent() {
+            true => Actor(self.agents + self.who % LANES as u32),
+            false => Actor(self.who),
+        }
+    }
 }
 
 impl Through {
+    /// Says at its place what the operation does to a word.
+    fn verb(self) -> &'static str {
+        match self {
+            Through::Thread | Through::Bulk | Through::Map => "writes",
+            Through::Copy => "starts an asynchronous copy to",
+            Through::Remote => "starts an asynchronous store to",
+            Through::Object => "uses, as an mbarrier,",
+            Through::Word => "stores the address of tensor memory to",
+        }
+    }
+
     /// True for an operation of the generic proxy that writes after it was issued.
     fn is_agent(self) -> bool {
         match self {

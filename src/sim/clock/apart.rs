@@ -74,7 +74,10 @@ impl Clocks {
         let released = [
             first(&self.apart.all),
             self.apart.warps.get(warp as usize).and_then(|w| first(w)),
-            self.apart.threads.get(who.0 as usize).and_then(|t| first(t)),
+            self.apart
+                .threads
+                .get(who.0 as usize)
+                .and_then(|t| first(t)),
         ];
         let Some(released) = released.into_iter().flatten().min() else {
             return false;
@@ -83,5 +86,39 @@ impl Clocks {
         let taken = taken.unwrap_or(0).max(self.apart.all_taken);
         let own = warp == self.shape.warp(later);
         (!own || taken >= released) && self.ordered(Actor(who.0), Tick(released - 1), later)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::clock::Shape;
+
+    #[test]
+    fn a_lane_that_arrives_for_its_warp_hands_over_what_it_did_itself() {
+        let mut c = Clocks::new(Shape::new(64).expect("a CTA"));
+        c.keep_apart();
+        let [elected, lane, producer] = [Tid(0), Tid(1), Tid(32)];
+        let read = c.stamp(0);
+        c.warp_sync(0, u32::MAX);
+        let released = c.publish(elected);
+        c.acquire(producer, &released);
+        assert!(c.ordered(lane.into(), read, producer));
+        assert!(c.handed_over(elected, read, producer));
+        assert!(!c.handed_over(lane, read, producer));
+        // In its own warp, only what comes back from others counts.
+        assert!(c.ordered(lane.into(), read, elected) && !c.handed_over(elected, read, elected));
+    }
+
+    #[test]
+    fn a_barrier_hands_over_what_all_did() {
+        let mut c = Clocks::new(Shape::new(32).expect("a CTA"));
+        c.keep_apart();
+        let read = c.stamp(0);
+        c.warp_sync(0, u32::MAX);
+        assert!(c.ordered(Actor(1), read, Tid(0)) && !c.handed_over(Tid(1), read, Tid(0)));
+        let none = c.shape().none();
+        c.rendezvous(&[0], &[], &none);
+        assert!(c.handed_over(Tid(1), read, Tid(0)) && c.handed_over(Tid(0), read, Tid(0)));
     }
 }

@@ -50,6 +50,9 @@ impl Clocks {
         if !all || self.exits.any() || !snaps.iter().all(whole) {
             return self.acquire_lanes(warp, mask, snaps);
         }
+        for lane in lanes(mask) {
+            self.apart.takes(self.shape.tid(warp, lane).0, self.now);
+        }
         let warps = self.shape.warps() as usize;
         let own = &mut self.base[warp as usize * warps..][..warps];
         for snap in snaps {

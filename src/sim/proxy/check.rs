@@ -8,12 +8,20 @@
 //! are no data, told by what wrote them, are warnings: an mbarrier, a tensor map that was staged and published, the
 //! address that `tcgen05.alloc` stored.
 
+use std::collections::BTreeSet;
+
+use crate::answer::{self, AssumptionKind};
 use crate::kernel::{AsyncOp, Op, Pc};
 
 use super::super::machine::{Machine, RegionId, SHARED};
 use super::super::order::Order;
+use super::super::warp::LANES;
 use super::super::{DefectKind, Site, Tid, UnknownKind, WarningKind};
+use super::reads::Before;
 use super::{Through, Written};
+
+/// Most pairs of lines that an assumption names.
+const MOST_PLACES: usize = 8;
 
 /// Which sort of operation reads through the async proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +71,13 @@ impl Machine<'_> {
     ) -> bool {
         let Order {
             proxies, clocks, ..
-        } = &self.order;
+        } = &mut self.order;
         let writer = Tid(self.warps[w].first + lane as u32);
         let unfenced = proxies.unfenced(clocks, writer, region, (from, bytes));
+        let read = proxies.refilled(clocks, writer, region, (from, bytes));
+        for before in read {
+            self.refill_after_read((w, lane, pc), region, &before);
+        }
         let mut fine = true;
         for (at, word) in unfenced {
             let place = self.place(region, at, 4);
@@ -97,7 +109,7 @@ impl Machine<'_> {
                 format!("refills {place} through the async proxy"),
             );
             let sites = vec![
-                self.written_site(&word, format!("{place} is {done}")),
+                self.written_site(&word, format!("{} {place}", word.by.verb())),
                 second,
             ];
             let step = missing_step(region);
@@ -134,6 +146,9 @@ impl Machine<'_> {
             proxies, clocks, ..
         } = &self.order;
         let unfenced = proxies.unfenced(clocks, reader, region, (from, bytes));
+        if proxies.follows_reads() {
+            self.order.proxies.read_by_agent(region, (from, bytes), pc);
+        }
         let mut fine = true;
         for (at, word) in unfenced {
             let place = self.place(region, at, 4);
@@ -151,7 +166,7 @@ impl Machine<'_> {
                 format!("reads {place} through the async proxy"),
             );
             let sites = vec![
-                self.written_site(&word, format!("{place} is {done}")),
+                self.written_site(&word, format!("{} {place}", word.by.verb())),
                 second,
             ];
             if word.by == Through::Copy && by == Reader::Operand {
@@ -182,6 +197,67 @@ impl Machine<'_> {
             });
         }
         fine
+    }
+
+    /// Bytes that a thread read are refilled without a fence.
+    fn refill_after_read(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        region: RegionId,
+        before: &Before,
+    ) {
+        if before.handed {
+            return self.order.proxies.note_places(before.pc, pc);
+        }
+        let place = self.place(region, before.at, 4);
+        let name = self.collective_name(pc);
+        let writer = self.warps[w].first + lane as u32;
+        let [reads, refills] = [before.who.0, writer].map(|t| self.team.name(t));
+        let missing = match (
+            before.who.0 == writer,
+            before.who.0 / LANES as u32 == w as u32,
+        ) {
+            (true, _) => {
+                "only program order lies between: fence.proxy.async is missing before the refill"
+            }
+            (_, true) => {
+                "only order inside a warp lies between: fence.proxy.async is missing before the refill"
+            }
+            (false, false) => {
+                "its lane does not arrive itself, and only order inside a warp lies between the read and the arrival of \
+                 another lane: fence.proxy.async is missing between them"
+            }
+        };
+        let mut first = self.site(before.pc, w, 1 << lane, format!("reads {place}"));
+        first.threads = vec![before.who];
+        let second = format!("refills {place} through the async proxy");
+        let sites = vec![first, self.site(pc, w, 1 << lane, second)];
+        self.warn(WarningKind::MissingFence, sites, || {
+            format!(
+                "{place} is read by thread {reads} (generic proxy) and overwritten by {name} of thread {refills} (async \
+                 proxy): {missing}"
+            )
+        });
+    }
+
+    /// Says where bytes pass from one proxy to another because a synchronisation says so.
+    pub(in crate::sim) fn report_reads(&mut self) {
+        let places = self.order.proxies.take_places();
+        if places.is_empty() {
+            return;
+        }
+        let line = |pc: Pc| answer::Site::new(&self.kernel.source, self.kernel.span(pc), "").line;
+        let lines: BTreeSet<(u32, u32)> = places.iter().map(|&(a, b)| (line(a), line(b))).collect();
+        let named = lines.iter().take(MOST_PLACES);
+        let mut text: Vec<String> = named.map(|(a, b)| format!("{a} and {b}")).collect();
+        if lines.len() > MOST_PLACES {
+            text.push(format!("{} more pairs", lines.len() - MOST_PLACES));
+        }
+        let text = text.join(", ");
+        self.found.assumptions.insert(AssumptionKind::Visibility.says(format!(
+            "threads are done with the bytes that an asynchronous copy overwrites, and an asynchronous read with those that \
+             threads overwrite, when an mbarrier, a barrier or a wait says so, without fence.proxy.async (lines {text})"
+        )));
     }
 
     /// Accesses through two proxies with no fence between them.

@@ -9,7 +9,7 @@
 //! and constant memory are not written by a kernel.
 
 use super::super::Tid;
-use super::super::clock::{Actor, Clocks};
+use super::super::clock::{Actor, Clocks, Tick};
 use super::super::machine::RegionId;
 use super::super::warp::LANES;
 use super::{PAGE, Proxies, Through, Written};
@@ -74,6 +74,10 @@ impl Proxies {
                 continue;
             }
             last = Some(write);
+            // What is not even ordered is a race that the shadow finds, and says more.
+            if !clocks.ordered(word.actor(), Tick(word.tick), reader) {
+                continue;
+            }
             if let Some(step) = self.missing_of_map(clocks, reader, (region, from), word) {
                 return Some((*word, step));
             }

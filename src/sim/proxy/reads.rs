@@ -62,7 +62,7 @@ impl Reads {
     pub(super) fn new(kernel: &Kernel) -> Reads {
         let writes = |op: &Op| match op {
             Op::Async(op) => match &**op {
-                AsyncOp::Bulk(BulkOp::Copy(_)) => true,
+                AsyncOp::Bulk(op) => matches!(**op, BulkOp::Copy(_)),
                 AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Cancel { .. }),
                 _ => false,
             },
@@ -116,7 +116,8 @@ impl Proxies {
         for lane in lanes(mask) {
             for word in offs[lane] / 4..(offs[lane] + bytes).div_ceil(4) {
                 let page = self.reads.pages.entry((region, word / PAGE));
-                let page = page.or_insert_with(|| Box::new(std::array::from_fn(|_| SmallVec::new())));
+                let page =
+                    page.or_insert_with(|| Box::new(std::array::from_fn(|_| SmallVec::new())));
                 let all = &mut page[(word % PAGE) as usize];
                 for old in all.iter_mut().filter(|r| r.warp == new.warp) {
                     old.mask &= !(1 << lane);
