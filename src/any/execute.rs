@@ -99,7 +99,7 @@ impl Walk<'_> {
                 self.unknowns(op)
             }
             Op::ActiveMask { .. } => self.unknowns(op),
-            Op::Fence { .. } | Op::Nop => Vec::new(),
+            Op::Fence { .. } | Op::GridWait | Op::GridLaunch | Op::Nop => Vec::new(),
             Op::Printf { .. } => self.unknowns(op),
             Op::Trap | Op::Brkpt | Op::AssertFail => {
                 let no = self.e.truth(false);

@@ -414,6 +414,7 @@ impl<'a> Whole<'a> {
         self.stats.add(&o.stats);
         add_counts(&mut self.out.outcome.executed, &o.executed);
         self.out.outcome.taken.add(&o.taken);
+        self.out.outcome.waits_late |= o.waits_late;
         self.out.terms += o.store.len() as u64;
         self.assumptions
             .append(&mut o.assumptions.drain(..).collect());

@@ -2,7 +2,8 @@
 //!
 //! The problem: a side is a list of launches that share memory. Each starts after the one before has ended, so that
 //! nothing of one is unordered with anything of another: races are looked for inside each, and each runs on what those
-//! before it left. A kernel alone is a list of one.
+//! before it left. A kernel alone is a list of one. A launch with `griddepcontrol` is programmatic: it may start once the
+//! one before has let it, so that what it accesses before it waits is compared with what those wrote that may still run.
 //!
 //! What a launch left is kept as terms ([`Left`]); an element that no launch wrote is what it was before the first one. Findings
 //! carry the number of their launch.
@@ -10,18 +11,20 @@
 //! Sound: after a launch that has a defect or is open in some way, memory may hold something else than its terms say, so
 //! that the launches after it are not run, and the side as a whole is no precondition of a comparison.
 //!
-//! Not claimed: launches that overlap in time, as those of several streams or with programmatic dependent launch may.
+//! Not claimed: launches of several streams, which overlap in time.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::kernel::Op;
 use crate::sim::gather::Gather;
 use crate::sim::{Finding, Outcome, WarningKind};
 use crate::spec::Resolved;
 use crate::term::left::{Copy, write};
 use crate::term::{ArrayId, Copied, Left, TermId};
 
+use super::select::Elements;
 use super::{Covered, Subject, all};
 
 /// What the launches of one side come to.
@@ -39,6 +42,7 @@ impl From<Covered> for Ended {
         let executed = std::mem::take(&mut only.outcome.executed);
         let rest = Outcome {
             stats: only.outcome.stats,
+            waits_late: only.outcome.waits_late,
             taken: std::mem::take(&mut only.outcome.taken),
             executed,
             ..Outcome::default()
@@ -74,7 +78,34 @@ impl Ended {
             pieces: std::mem::take(&mut all.writes),
             narrow: std::mem::take(&mut all.narrow),
             fresh: all.fresh,
+            running: Vec::new(),
         }
+    }
+
+    /// The launches that may still run when the next one starts, if that is programmatic: the last one if it let its
+    /// dependents start, and those before it that it had not waited for then.
+    fn running(&self, of: &[Subject]) -> Vec<(u32, Elements)> {
+        let mut running = Vec::new();
+        for (number, launch) in self.launches.iter().enumerate().rev() {
+            let insts = &of[number].kernel.insts;
+            let done = |wanted: fn(&Op) -> bool| {
+                let mut counted = insts.iter().zip(&launch.outcome.executed);
+                counted.any(|(i, n)| wanted(&i.op) && *n > 0)
+            };
+            if done(|op| matches!(op, Op::GridLaunch)) {
+                running.push((number as u32, launch.wrote.clone()));
+                if !launch.outcome.waits_late {
+                    break;
+                }
+                continue;
+            }
+            // It has ended, and without a wait of its own it may have started before those before it had.
+            let waits = insts.iter().any(|i| matches!(i.op, Op::GridWait));
+            if !waits || done(|op| matches!(op, Op::GridWait)) {
+                break;
+            }
+        }
+        running
     }
 
     /// Adds a launch that ran on what those before it left.
@@ -176,7 +207,9 @@ pub fn run(launches: &[Subject]) -> Ended {
             so_far.outcome.warnings.push(skipped(i, launches.len()));
             break;
         }
-        let left = Arc::new(so_far.leave());
+        let mut left = so_far.leave();
+        left.running = so_far.running(launches);
+        let left = Arc::new(left);
         let mut resolved: Resolved = subject.resolved.clone();
         resolved.bindings.left = Some(left.clone());
         let next = all(&Subject {

@@ -166,8 +166,8 @@ impl Lowerer<'_> {
             O::Prefetch | O::Prefetchu | O::Applypriority | O::Nanosleep | O::Pmevent => {
                 self.decode_nop(sig)
             }
-            // A prerequisite grid has ended before a single launch begins, and nobody waits for it.
-            O::GriddepcontrolWait | O::GriddepcontrolLaunchDependents => self.decode_nop(sig),
+            O::GriddepcontrolWait => self.decode_end(sig, Op::GridWait),
+            O::GriddepcontrolLaunchDependents => self.decode_end(sig, Op::GridLaunch),
             _ => unsupported(""),
         }
     }

@@ -512,6 +512,10 @@ pub enum Op {
     } = ["cp.async.wait_group"] ("{pending}"), ONLY;
     /// An operation of asynchronous agents: mbarriers, warpgroup products, proxies.
     Async(op: Box<super::AsyncOp>) = [op.name()] ("{op}"), op.effects();
+    /// `griddepcontrol.wait`.
+    GridWait = ["griddepcontrol.wait"] (""), ONLY;
+    /// `griddepcontrol.launch_dependents`.
+    GridLaunch = ["griddepcontrol.launch_dependents"] (""), OTHER;
     /// No effect on any value: hints, prefetches, `nanosleep`, `pmevent`.
     Nop = ["nop"] (""), Effects { is_selectable: true, ..OTHER };
     /// Expansion of calls stopped here.

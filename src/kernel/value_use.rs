@@ -127,6 +127,8 @@ pub(super) fn value_uses(op: &Op, mut f: impl FnMut(RegId, ValueUse)) {
         | Op::Brkpt
         | Op::AssertFail
         | Op::Printf { .. }
+        | Op::GridWait
+        | Op::GridLaunch
         | Op::Nop
         | Op::CallDepth
         | Op::Unsupported(_) => {}

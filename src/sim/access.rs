@@ -83,6 +83,10 @@ impl Machine<'_> {
                 }
             }
             RegionKind::Array(a) => {
+                if self.dependents.on() {
+                    let place = (offs, u64::from(elems.0) * u64::from(elems.1));
+                    self.before_grid_wait((region, a), (w, mask, pc), place, (kind, cond));
+                }
                 if self.footprint.on() {
                     let who = (self.warps[w].first, mask);
                     let sizes = (elems.0, elems.0 as u64 * elems.1 as u64);

@@ -9,6 +9,7 @@ use super::clock::Actor;
 use super::machine::{Machine, SHARED, Stop};
 use super::mbarrier::TOUCH;
 use super::place::Target;
+use super::proxy::Through;
 use super::race::Kind;
 use super::step::{Flow, Under};
 
@@ -71,10 +72,13 @@ impl Machine<'_> {
                         self.settle_commits(w, t.lane, t.off as u64);
                     }
                 }
+                self.order.through = Through::Object;
                 let conflicts = match op {
-                    AsyncOp::Init { .. } => self.order_inits((w, exec, pc), &targets)?,
-                    _ => self.order_accesses(w, pc, &targets, (8, 1), kind, false)?,
+                    AsyncOp::Init { .. } => self.order_inits((w, exec, pc), &targets),
+                    _ => self.order_accesses(w, pc, &targets, (8, 1), kind, false),
                 };
+                self.order.through = Through::Thread;
+                let conflicts = conflicts?;
                 for (_, c) in &conflicts {
                     if let AsyncOp::Init { count, .. } = op
                         && self.made_alike((w, pc), *count, c)
@@ -127,8 +131,10 @@ impl Machine<'_> {
         agents: Option<Actor>,
     ) -> Result<(), Stop> {
         self.order.agent = agents;
+        self.order.through = Through::Object;
         let found = self.order_accesses(w, pc, targets, (8, 1), TOUCH, false);
         self.order.agent = None;
+        self.order.through = Through::Thread;
         for (_, c) in &found? {
             self.add_race(c.otherwise, c);
         }

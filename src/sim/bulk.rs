@@ -9,9 +9,7 @@
 //! Source: PTX ISA 9.0, sections 9.7.9.25.4, 9.7.9.25.5 and 9.7.9.25.6; 8.6 for the proxies.
 //!
 //! Not claimed: that shared memory outlives the last thread for a copy
-//! that still reads it (one that still writes it is `unknown`); that writes of the generic proxy to
-//! global memory were fenced before a copy reads them, and reads of it before a copy overwrites shared
-//! memory. But for the first these are assumptions that the report states.
+//! that still reads it (one that still writes it is `unknown`).
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, AtomOp, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
@@ -21,6 +19,7 @@ use super::address::provenance::BaseId;
 use super::clock::Actor;
 use super::machine::{Machine, RegionId, SHARED, Stop};
 use super::place::Target;
+use super::proxy::{Reader, Through};
 use super::race::{Kind, SameWrite};
 use super::step::Under;
 use super::tensor_box::{CHUNK, Chunk};
@@ -438,15 +437,18 @@ impl Machine<'_> {
             let first = t.off as u64 & !3;
             let bytes = (t.off as u64 + u64::from(to - from)) - first;
             let fine = match kind {
-                Kind::Read => self.check_proxy((w, 1 << lane, pc), t.region, (first, bytes)),
-                _ => self.assume_proxy((w, lane), t.region, (first, bytes)),
+                Kind::Read => {
+                    let who = (w, 1 << lane, pc);
+                    self.check_proxy(who, t.region, (first, bytes), Reader::Bulk)
+                }
+                _ => self.check_refill((w, lane, pc), t.region, (first, bytes)),
             };
             self.order.agent = Some(if kind == Kind::Read {
                 how.reads
             } else {
                 how.writes
             });
-            self.order.bulk = true;
+            self.order.through = Through::Bulk;
             let count = (to - from) / unit;
             let across = how.fill && kind == Kind::Read && t.region == SHARED;
             if across && self.team.many() {
@@ -454,7 +456,7 @@ impl Machine<'_> {
             }
             let found =
                 self.order_accesses(w, pc, std::slice::from_ref(&t), (unit, count), kind, false);
-            self.order.bulk = false;
+            self.order.through = Through::Thread;
             self.order.agent = None;
             for (_, c) in found? {
                 match alike(&c) {

@@ -27,6 +27,7 @@ use smallvec::SmallVec;
 use super::Tid;
 
 mod agent;
+mod apart;
 mod carried;
 mod exit;
 mod known;
@@ -86,6 +87,7 @@ pub struct Clocks {
     heritage: carried::Heritage,
     /// Clocks that see more edges than this one.
     layers: Vec<(Layer, Clocks)>,
+    apart: apart::Apart,
 }
 
 impl Clocks {
@@ -107,6 +109,7 @@ impl Clocks {
             agents: Agents::new(shape),
             heritage: carried::Heritage::default(),
             layers: Vec::new(),
+            apart: apart::Apart::default(),
         }
     }
 
@@ -365,6 +368,7 @@ impl Clocks {
                 self.exits.absorb_all(&self.live, snap);
             }
             self.collapse_own(exited);
+            self.apart.everyone(self.now);
             return;
         }
         let warps = self.shape.warps() as usize;
@@ -386,6 +390,10 @@ impl Clocks {
             joined[w as usize] = self.now;
             self.published[w as usize] = self.now;
             group[w as usize] = self.live[w as usize];
+            self.apart.warp(w, self.now);
+            for lane in lanes(self.live[w as usize]) {
+                self.apart.takes(self.shape.tid(w, lane).0, self.now);
+            }
         }
         if self.fulls > 0 || arrived.iter().any(|s| s.full.is_some()) {
             let shape = self.shape;
@@ -414,6 +422,7 @@ impl Clocks {
         snap.own[lane] = tick;
         snap.tick = tick;
         self.in_layers(|_, c| snap.layers.push(c.publish(t)));
+        self.apart.thread(t.0, tick);
         Arc::new(snap)
     }
 
@@ -432,6 +441,7 @@ impl Clocks {
         snap.own.fill(0);
         snap.tick = tick;
         self.in_layers(|_, c| snap.layers.push(c.publish_warp(warp)));
+        self.apart.warp(warp, tick);
         Arc::new(snap)
     }
 
@@ -443,6 +453,7 @@ impl Clocks {
 
     fn acquire_own(&mut self, t: Tid, snap: &Snapshot) {
         self.settle_exits();
+        self.apart.takes(t.0, self.now);
         let n = self.shape.threads;
         let mut f: Vec<u32> = match &self.full[t.0 as usize] {
             Some(f) => f.to_vec(),
@@ -574,7 +585,7 @@ impl Clocks {
     }
 
     /// Did the thread whose clock was frozen in `snap` know the access?
-    fn covers(&self, snap: &Snapshot, who: u32, at: u32) -> bool {
+    pub fn covers(&self, snap: &Snapshot, who: u32, at: u32) -> bool {
         match self.exits.exited_by(who, snap.tick) {
             true => {
                 at < snap.column(who)

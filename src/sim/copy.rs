@@ -18,6 +18,7 @@ use super::UnknownKind;
 use super::clock::Actor;
 use super::gather::{Chosen, Found};
 use super::machine::{Machine, RegionId, Stop};
+use super::proxy::Through;
 use super::race::Kind;
 use super::step::Under;
 use super::value::Val;
@@ -116,8 +117,10 @@ impl Machine<'_> {
                 group,
             });
             self.order.agent = Some(agents);
+            self.order.through = Through::Copy;
             let done = self.copy_chosen((w, *lane, pc), size, parts, (*to, *from), under);
             self.order.agent = None;
+            self.order.through = Through::Thread;
             done?;
         }
         let mut rest = chosen.iter().fold(exec, |m, (lane, _)| m & !(1 << lane));
@@ -136,8 +139,10 @@ impl Machine<'_> {
                 group,
             });
             self.order.agent = Some(agents);
+            self.order.through = Through::Copy;
             let done = self.copy_lanes(w, mask, pc, size, n, *to, *from);
             self.order.agent = None;
+            self.order.through = Through::Thread;
             done?;
         }
         Ok(())

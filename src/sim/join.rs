@@ -54,6 +54,7 @@ impl Outcome {
             executed,
             taken,
             footprint,
+            waits_late,
             guards,
             fresh,
             first_fresh,
@@ -113,6 +114,7 @@ impl Outcome {
         add_counts(&mut self.executed, &executed);
         self.taken.add(&taken);
         self.footprint.join(footprint);
+        self.waits_late |= waits_late;
         self.guards = match (self.guards.take(), guards) {
             (Some(mut all), Some(more)) => {
                 // There may be one for each thread and element.

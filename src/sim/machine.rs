@@ -84,6 +84,8 @@ pub(super) struct Machine<'k> {
     pub lifetimes: super::cluster::Lifetimes,
     /// Requests to cancel the launch of other clusters.
     pub requests: super::cluster::Requests,
+    /// What is known of launches before that may still run.
+    pub dependents: super::dependents::Dependents,
     /// Predicates of lanes that wait in a barrier reduction: warp, lane, predicate.
     pub votes: Vec<(usize, usize, TermId)>,
     /// Warp collectives under way, by warp.
@@ -422,6 +424,7 @@ impl<'k> Machine<'k> {
             lifetimes: super::cluster::Lifetimes::new(n_warps as usize),
             requests: super::cluster::Requests::default(),
             team,
+            dependents: Default::default(),
             votes: Vec::new(),
             meetings: (0..n_warps).map(|_| Default::default()).collect(),
             values,
@@ -455,6 +458,7 @@ impl<'k> Machine<'k> {
             operands: super::uniform::Operands::new(&kernel.insts),
             global_regions,
         };
+        machine.dependents = super::dependents::Dependents::new(kernel, &mut machine.order.clocks);
         for f in &bindings.fields {
             if let Value::Map(a, i) = f.value
                 && let Some(decl) = bindings.maps.get(i as usize)

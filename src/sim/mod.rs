@@ -33,6 +33,7 @@ mod compare;
 mod compute;
 mod convert;
 mod copy;
+mod dependents;
 pub mod descriptor;
 mod fences;
 mod float;

@@ -33,8 +33,8 @@ pub(super) struct Order {
     warp_sync: bool,
     /// The agents of the lanes, while an asynchronous operation makes its accesses.
     pub agent: Option<super::clock::Actor>,
-    /// True while a bulk copy makes its accesses.
-    pub bulk: bool,
+    /// Which operation makes its accesses.
+    pub through: Through,
     /// Memory through the generic and the async proxy.
     pub proxies: super::proxy::Proxies,
     /// Words that `ld.global.nc` read, with one reader.
@@ -79,7 +79,11 @@ impl Order {
             t[region_of(*a).0 as usize] = true;
         }
         let layers = super::mbarrier::heads::layers(kernel, shape.ctas());
-        let clocks = Clocks::with_layers(shape, layers);
+        let mut clocks = Clocks::with_layers(shape, layers);
+        let proxies = super::proxy::Proxies::new(kernel);
+        if proxies.follows_reads() {
+            clocks.keep_apart();
+        }
         Order {
             held: Held::new(kernel, &clocks),
             rows: Rows::new(kernel),
@@ -91,8 +95,8 @@ impl Order {
             read_untracked: vec![false; regions],
             warp_sync,
             agent: None,
-            bulk: false,
-            proxies: super::proxy::Proxies::new(kernel),
+            through: Through::Thread,
+            proxies,
             nc_reads: FxHashMap::default(),
             nc_writes: FxHashMap::default(),
             nc_pairs: Vec::new(),
@@ -170,14 +174,15 @@ impl Order {
         }
         if kind.writes() {
             let bytes = (elem * count) as u64;
-            let by = match (self.bulk, self.agent.is_some()) {
-                (true, _) => Through::Bulk,
-                (_, true) => Through::Copy,
-                _ => Through::Thread,
-            };
+            let by = (self.through, self.agent, conditional);
             let who = (w, mask, pc);
             self.proxies
                 .written(&self.clocks, region, who, (offs, bytes), by);
+        }
+        if !kind.writes() && self.agent.is_none() && self.proxies.follows_reads() {
+            let place = (offs, u64::from(elem * count));
+            self.proxies
+                .read(&self.clocks, region, (w, mask, pc), place);
         }
         if self.report.full() || self.held.as_ref().is_some_and(|h| h.report.full()) {
             return Vec::new();

@@ -1,54 +1,97 @@
 //! Memory seen through two proxies.
 //!
 //! Problem: a store goes through the generic proxy, an operand of a tensor core or of a bulk
-//! copy is read through the async proxy. Happens-before alone does not make the store visible:
-//! there must be a `fence.proxy.async` on the way (PTX ISA 9.0, sections 8.6 and 9.7.13.4). The
-//! fence may be executed by the writer before it releases, or by the reader after it acquired.
+//! copy is read through the async proxy, and what a bulk copy fills is written through it. Happens-before alone does not
+//! order the two: there must be a `fence.proxy.async` on the way (PTX ISA 9.3, sections 8.6, 8.9.5 and 9.7.14.4). The
+//! fence may be executed by the writer before it releases, or by whoever acquired before the access.
 //!
-//! A fence of a third thread counts if it lies on the way: after the write, and before the read.
+//! A fence of a third thread counts if it lies on the way: after the write, and before the access. After the write of
+//! an asynchronous operation of the generic proxy (`cp.async`, `st.async`) means after its end was observed: a fence
+//! between the issue of a copy and its wait comes before the write.
 //!
 //! A fence is for shared memory, for global memory, or for both, and each is looked for by itself; `fence.mbarrier_init`
 //! is for objects that were made and nothing else. That one is left out by shipped kernels where a barrier of the CTA
 //! stands between, so its want is a warning there.
 //!
-//! How this differs: `cp.async` is of the generic proxy too, but compilers leave the fence out
-//! after waiting for it, so its visibility is an assumption that the report states. A fence that is not known to
-//! be on the way makes the read `unknown` rather than a defect.
+//! Sound: a fence that is found lies on the way in the order that was run, and happens-before is exact, so that where none
+//! is found there is none under any schedule. What is excused is a warning (see `check`), never silent.
 //!
-//! Not claimed: the other direction. A generic read after an observed completion needs no fence.
+//! How this differs: which accesses need the fence is decided by what they are, never by who compiled them. The words
+//! that a kernel keeps beside its data (mbarriers, staged tensor maps, the address of tensor memory) are told apart by
+//! what wrote them.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::Tid;
 use super::clock::{Actor, Clocks, Snapshot, Tick};
-use super::machine::{Machine, RegionId, SHARED};
-use super::order::Order;
+use super::machine::{RegionId, SHARED};
 use super::warp::{LANES, lanes};
-use super::{Tid, UnknownKind, WarningKind};
-use crate::answer::AssumptionKind;
-use crate::kernel::{AsyncOp, Kernel, Op, Pc};
+use crate::kernel::{AsyncOp, ClusterOp, Kernel, Op, Pc};
+
+mod check;
+mod maps;
+mod reads;
+
+pub(super) use check::Reader;
+pub(super) use maps::MapStep;
+
+/// Which operation writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Through {
+    /// A thread, by itself.
+    #[default]
+    Thread,
+    /// `cp.async`, of the generic proxy.
+    Copy,
+    /// `st.async` and `red.async`, of the generic proxy.
+    Remote,
+    /// A bulk copy, of the async proxy.
+    Bulk,
+    /// An operation on an mbarrier.
+    Object,
+    /// `tensormap.replace` and `tensormap.cp_fenceproxy`.
+    Map,
+    /// `tcgen05.alloc`, which stores an address.
+    Word,
+}
 
 /// The last write of a word through the generic proxy.
 #[derive(Clone, Copy, Debug, Default)]
-struct Written {
+pub(super) struct Written {
     /// Its number; 0 is none.
     number: u64,
     who: u32,
     tick: u32,
     pc: u32,
-    copied: bool,
+    by: Through,
+    /// Input data say whether it happens.
+    conditional: bool,
+    /// Of a tensor map that `tensormap.cp_fenceproxy` has read since, or itself wrote.
+    published: bool,
+    /// The agents that write, where `by` is an asynchronous operation.
+    agents: u32,
 }
 
-/// Who writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Through {
-    /// A thread.
-    Thread,
-    /// `cp.async`, of the generic proxy.
-    Copy,
-    /// A bulk copy, of the async proxy.
-    Bulk,
+/// A fence of a thread that knew the end of an asynchronous write.
+#[derive(Clone, Copy, Debug)]
+struct After {
+    who: u32,
+    tick: Tick,
+    /// The agents that had ended.
+    lanes: u32,
+}
+
+/// What agents of the generic proxy wrote that stands in memory.
+#[derive(Debug, Default)]
+struct Copied {
+    lanes: u32,
+    /// How many words.
+    words: u32,
+    fenced: Vec<After>,
+    /// A fence after all of it happens before what anyone does from now on.
+    settled: bool,
 }
 
 /// A fence of a thread, and what the thread knew.
@@ -65,8 +108,6 @@ struct Fenced {
 struct Fences {
     /// Those of each thread, in order.
     by: FxHashMap<u32, Vec<Fenced>>,
-    /// The number of the last one.
-    last: u64,
 }
 
 /// Words of a page.
@@ -79,32 +120,28 @@ pub(super) struct Proxies {
     pages: FxHashMap<(RegionId, u64), Box<[Written; PAGE as usize]>>,
     shared: Fences,
     global: Fences,
+    /// Asynchronous writes of the generic proxy, by their agents.
+    copied: FxHashMap<u32, Copied>,
     /// Those that publish objects.
     inits: Fences,
+    /// Fences that release tensor maps.
+    map_releases: Fences,
+    /// Fences that acquire the map at a place.
+    map_acquires: FxHashMap<(RegionId, u64), Fences>,
+    reads: reads::Reads,
     /// When objects were made, by offset.
     made: FxHashMap<u64, Written>,
-}
-
-/// What is known of a read through the async proxy.
-pub(super) enum Seen {
-    /// Every write is visible.
-    Yes,
-    /// If copies of the generic proxy are.
-    Copied,
-    /// A fence by another thread may make it visible.
-    Perhaps(Tid, Pc),
-    /// Nobody executed a fence since the write.
-    No(Tid, Pc),
 }
 
 impl Proxies {
     /// Nothing written; idle if the kernel reads nothing through the async proxy.
     pub(super) fn new(kernel: &Kernel) -> Proxies {
         let reads = |op: &Op| match op {
-            Op::Async(a) => matches!(
-                **a,
-                AsyncOp::Wgmma(_) | AsyncOp::Tensor(_) | AsyncOp::Bulk(_)
-            ),
+            Op::Async(a) => match &**a {
+                AsyncOp::Wgmma(_) | AsyncOp::Tensor(_) | AsyncOp::Bulk(_) => true,
+                AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Cancel { .. }),
+                _ => false,
+            },
             _ => false,
         };
         Proxies {
@@ -113,38 +150,70 @@ impl Proxies {
             pages: FxHashMap::default(),
             shared: Fences::default(),
             global: Fences::default(),
+            copied: FxHashMap::default(),
             inits: Fences::default(),
+            map_releases: Fences::default(),
+            map_acquires: FxHashMap::default(),
+            reads: reads::Reads::new(kernel),
             made: FxHashMap::default(),
         }
     }
 
-    /// Lanes write a region through a proxy.
+    /// Lanes write a region, themselves or by agents, by an operation that may depend on input data.
     pub(super) fn written(
         &mut self,
         clocks: &Clocks,
         region: RegionId,
         (w, mask, pc): (usize, u32, Pc),
         (offs, bytes): (&[u64; LANES], u64),
-        by: Through,
+        (by, agents, conditional): (Through, Option<Actor>, bool),
     ) {
         if !self.on {
             return;
         }
         self.number += 1;
         let tick = clocks.stamp(w as u32).0;
+        let agents = agents.filter(|_| by.is_agent()).map_or(0, |a| a.0);
         for lane in lanes(mask) {
             let (from, to) = (offs[lane] / 4, (offs[lane] + bytes).div_ceil(4));
             for word in from..to {
+                self.reads.overwritten(region, word, pc);
                 let page = self.pages.entry((region, word / PAGE));
                 let page = page.or_insert_with(|| Box::new([Written::default(); PAGE as usize]));
-                page[(word % PAGE) as usize] = Written {
+                let new = Written {
                     // What the async proxy wrote is visible to it.
                     number: if by == Through::Bulk { 0 } else { self.number },
                     who: (w * LANES + lane) as u32,
                     tick,
                     pc: pc.0,
-                    copied: by == Through::Copy,
+                    by,
+                    conditional,
+                    published: false,
+                    agents,
                 };
+                let old = std::mem::replace(&mut page[(word % PAGE) as usize], new);
+                if by.is_agent() {
+                    let copied = self.copied.entry(agents).or_default();
+                    copied.words += 1;
+                    copied.lanes |= 1 << lane;
+                }
+                if old.by.is_agent()
+                    && let Some(copied) = self.copied.get_mut(&old.agents)
+                {
+                    copied.words -= 1;
+                    if copied.words == 0 {
+                        self.copied.remove(&old.agents);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `tensormap.cp_fenceproxy` has read a map that was staged, or has written it to its place.
+    pub(super) fn published(&mut self, region: RegionId, (from, bytes): (u64, u64)) {
+        for at in from / 4..(from + bytes).div_ceil(4) {
+            if let Some(page) = self.pages.get_mut(&(region, at / PAGE)) {
+                page[(at % PAGE) as usize].published = true;
             }
         }
     }
@@ -156,6 +225,9 @@ impl Proxies {
         (w, mask): (usize, u32),
         (shared, global): (bool, bool),
     ) {
+        if !self.on {
+            return;
+        }
         self.number += 1;
         for (of, fences) in [(shared, &mut self.shared), (global, &mut self.global)] {
             if of {
@@ -165,6 +237,9 @@ impl Proxies {
         // It publishes objects in shared memory too.
         if shared {
             self.inits.add(self.number, clocks, w, mask);
+            for (agents, copied) in &mut self.copied {
+                copied.fence(clocks, *agents, (w, mask));
+            }
         }
     }
 
@@ -185,7 +260,7 @@ impl Proxies {
             who: (w * LANES + lane) as u32,
             tick: clocks.stamp(w as u32).0,
             pc: pc.0,
-            copied: false,
+            ..Written::default()
         };
         self.made.insert(at, made);
     }
@@ -204,50 +279,136 @@ impl Proxies {
         (!seen).then_some((Tid(made.who), Pc(made.pc), barrier))
     }
 
-    /// A thread has words read through the async proxy.
-    pub(super) fn seen(
+    /// The writes of words that no fence puts before what a thread has the async proxy do with them: of each sort of write
+    /// one, with its place.
+    pub(super) fn unfenced(
         &self,
         clocks: &Clocks,
         reader: Tid,
         region: RegionId,
         (from, bytes): (u64, u64),
-    ) -> Seen {
-        let (mut out, mut done) = (Seen::Yes, None::<Written>);
-        let fences = match region == SHARED {
-            true => &self.shared,
-            false => &self.global,
-        };
+    ) -> Vec<(u64, Written)> {
+        let mut out: Vec<(u64, Written)> = Vec::new();
+        let mut last = None::<(u64, u32, u32)>;
         for at in from / 4..(from + bytes).div_ceil(4) {
             let page = self.pages.get(&(region, at / PAGE));
             let Some(word) = page.map(|p| &p[(at % PAGE) as usize]) else {
                 continue;
             };
-            if word.number == 0 {
+            let write = (word.number, word.who, word.agents);
+            if word.number == 0 || last == Some(write) {
                 continue;
             }
-            let same =
-                |d: &Written| (d.number, d.who, d.tick) == (word.number, word.who, word.tick);
-            if done.is_some_and(|d| same(&d)) || fences.between(clocks, word, reader) {
-                done = Some(*word);
+            last = Some(write);
+            let sort = |o: &Written| (o.pc, o.by, o.conditional, o.published);
+            if out.iter().any(|(_, o)| sort(o) == sort(word)) {
                 continue;
             }
-            if word.copied {
-                out = Seen::Copied;
-                continue;
+            // What is not even ordered is a race that the shadow finds, and says more.
+            let ordered = clocks.ordered(word.actor(), Tick(word.tick), reader);
+            if ordered && !self.is_fenced(clocks, region, word, reader) {
+                out.push((at * 4, *word));
             }
-            let (who, pc) = (Tid(word.who), Pc(word.pc));
-            return match fences.last > word.number {
-                true => Seen::Perhaps(who, pc),
-                false => Seen::No(who, pc),
-            };
         }
         out
+    }
+
+    /// Whether a fence lies on the way from the write of a word to what a thread does now.
+    fn is_fenced(&self, clocks: &Clocks, region: RegionId, word: &Written, reader: Tid) -> bool {
+        match (word.by.is_agent(), region == SHARED) {
+            (true, _) => {
+                let copied = self.copied.get(&word.agents);
+                copied.is_some_and(|c| c.between(clocks, word.who, reader))
+            }
+            (false, true) => self.shared.between(clocks, word, reader),
+            (false, false) => self.global.between(clocks, word, reader),
+        }
+    }
+}
+
+impl Written {
+    /// The thread that wrote, or had its agent write.
+    pub(super) fn who(&self) -> u32 {
+        self.who
+    }
+
+    /// Who makes the access.
+    fn actor(&self) -> Actor {
+        match self.by.is_agent() {
+            true => Actor(self.agents + self.who % LANES as u32),
+            false => Actor(self.who),
+        }
+    }
+}
+
+impl Through {
+    /// Says at its place what the operation does to a word.
+    fn verb(self) -> &'static str {
+        match self {
+            Through::Thread | Through::Bulk | Through::Map => "writes",
+            Through::Copy => "starts an asynchronous copy to",
+            Through::Remote => "starts an asynchronous store to",
+            Through::Object => "uses, as an mbarrier,",
+            Through::Word => "stores the address of tensor memory to",
+        }
+    }
+
+    /// True for an operation of the generic proxy that writes after it was issued.
+    fn is_agent(self) -> bool {
+        match self {
+            Through::Copy | Through::Remote => true,
+            Through::Thread | Through::Bulk | Through::Object | Through::Map | Through::Word => {
+                false
+            }
+        }
+    }
+}
+
+impl Copied {
+    /// Lanes of a warp execute a fence.
+    fn fence(&mut self, clocks: &Clocks, agents: u32, (w, mask): (usize, u32)) {
+        if self.settled {
+            return;
+        }
+        let whole =
+            |a: &After, lanes: u32| a.lanes == lanes && clocks.settled(Actor(a.who), a.tick);
+        if self.fenced.iter().any(|a| whole(a, self.lanes)) {
+            self.settled = true;
+            self.fenced.clear();
+            return;
+        }
+        let tick = clocks.stamp(w as u32);
+        let all = clocks.all_settled(Actor(agents), self.lanes, tick);
+        for lane in lanes(mask) {
+            let who = (w * LANES + lane) as u32;
+            let ended = |l: &usize| clocks.ordered(Actor(agents + *l as u32), tick, Tid(who));
+            let ended = match all {
+                true => self.lanes,
+                false => lanes(self.lanes).filter(ended).fold(0, |m, l| m | 1 << l),
+            };
+            if ended != 0 {
+                self.fenced.push(After {
+                    who,
+                    tick,
+                    lanes: ended,
+                });
+            }
+        }
+    }
+
+    /// Whether a fence after the end of the write of a thread's agent is before what the reader does.
+    fn between(&self, clocks: &Clocks, writer: u32, reader: Tid) -> bool {
+        let lane = writer as usize % LANES;
+        self.settled
+            || self.fenced.iter().any(|a| {
+                a.lanes >> lane & 1 == 1
+                    && (a.who == reader.0 || clocks.ordered(Actor(a.who), a.tick, reader))
+            })
     }
 }
 
 impl Fences {
     fn add(&mut self, number: u64, clocks: &Clocks, w: usize, mask: u32) {
-        self.last = number;
         for lane in lanes(mask) {
             let tid = Tid((w * LANES + lane) as u32);
             let fenced = Fenced {
@@ -267,122 +428,18 @@ impl Fences {
 
     /// Whether a fence of anyone is after the write of a word and before what the reader does.
     fn between(&self, clocks: &Clocks, word: &Written, reader: Tid) -> bool {
-        let on_the_way = |who: u32, f: &Fenced| {
-            let after = who == word.who
-                || word.tick < f.floor.0
-                || clocks.known_in(
-                    std::slice::from_ref(&f.snap),
-                    Tid(word.who),
-                    Tick(word.tick),
-                );
-            after && (who == reader.0 || clocks.ordered(Actor(who), f.tick, reader))
-        };
-        self.by.iter().any(|(who, all)| {
-            let mut later = all.iter().rev().take_while(|f| f.number > word.number);
-            later.any(|f| on_the_way(*who, f))
+        self.after(clocks, word)
+            .any(|(who, f)| who == reader.0 || clocks.ordered(Actor(who), f.tick, reader))
+    }
+
+    /// The fences after the write of a word, each with its thread.
+    fn after(&self, clocks: &Clocks, word: &Written) -> impl Iterator<Item = (u32, &Fenced)> {
+        let later = self.by.iter().flat_map(|(who, all)| {
+            let later = all.iter().rev().take_while(|f| f.number > word.number);
+            later.map(|f| (*who, f))
+        });
+        later.filter(|(who, f)| {
+            *who == word.who || word.tick < f.floor.0 || clocks.covers(&f.snap, word.who, word.tick)
         })
-    }
-}
-
-impl Machine<'_> {
-    /// A bulk copy completes on an object, which the async proxy must have seen made.
-    pub(super) fn check_made_object(&mut self, w: usize, lane: usize, pc: Pc, at: u64) {
-        let reader = Tid(self.warps[w].first + lane as u32);
-        let Order {
-            proxies, clocks, ..
-        } = &self.order;
-        let Some((who, made, barrier)) = proxies.unpublished(clocks, reader, at) else {
-            return;
-        };
-        if self.inits.known(clocks, reader, at) {
-            return;
-        }
-        let place = self.place(SHARED, at, 8);
-        let mut first = self.site(made, w, 1, format!("makes the mbarrier {place}"));
-        first.threads = vec![who];
-        let second = self.site(pc, w, 1 << lane, "completes on it through the async proxy");
-        let sites = vec![first, second];
-        let message = || {
-            format!(
-                "the mbarrier {place} is used through the async proxy: fence.mbarrier_init is missing \
-                 between mbarrier.init and that"
-            )
-        };
-        match barrier {
-            true => self.warn(WarningKind::MissingFence, sites, message),
-            false => self.unknown(UnknownKind::Undecided, sites, message),
-        }
-    }
-
-    /// Bytes are overwritten through the async proxy. Compilers order that after writes of threads
-    /// by a barrier alone, so it is an assumption where the fence is missing.
-    pub(super) fn assume_proxy(
-        &mut self,
-        (w, lane): (usize, usize),
-        region: RegionId,
-        (from, bytes): (u64, u64),
-    ) -> bool {
-        let Order {
-            proxies, clocks, ..
-        } = &self.order;
-        let writer = Tid(self.warps[w].first + lane as u32);
-        if !matches!(
-            proxies.seen(clocks, writer, region, (from, bytes)),
-            Seen::Yes
-        ) {
-            self.found
-                .assumptions
-                .insert(AssumptionKind::Visibility.says(
-                    "a bulk copy that a barrier orders after writes of threads overwrites them, \
-                     without fence.proxy.async",
-                ));
-        }
-        true
-    }
-
-    /// Says what is wrong with reads through the async proxy; true if nothing.
-    pub(super) fn check_proxy(
-        &mut self,
-        (w, mask, pc): (usize, u32, Pc),
-        region: RegionId,
-        (from, bytes): (u64, u64),
-    ) -> bool {
-        let reader = self.tids(w, mask)[0];
-        let seen = self
-            .order
-            .proxies
-            .seen(&self.order.clocks, reader, region, (from, bytes));
-        let (who, at, certain) = match seen {
-            Seen::Yes => return true,
-            Seen::Copied => {
-                self.found.assumptions.insert(AssumptionKind::Visibility.says("what cp.async wrote is visible to the tensor cores after its wait and a barrier, \
-                     without fence.proxy.async"));
-                return true;
-            }
-            Seen::Perhaps(who, at) => (who, at, false),
-            Seen::No(who, at) => (who, at, true),
-        };
-        let place = self.place(region, from, 4);
-        let mut first = self.site(at, w, 1, format!("writes {place}"));
-        first.threads = vec![who];
-        let second = self.site(
-            pc,
-            w,
-            mask,
-            format!("reads {place} through the async proxy"),
-        );
-        let sites = vec![first, second];
-        let message = || {
-            format!(
-                "{place} is written through the generic proxy and read through the async proxy: \
-                 fence.proxy.async is missing between them"
-            )
-        };
-        if certain {
-            self.defect(super::DefectKind::DataRace, sites, message);
-        } else {
-            self.unknown(UnknownKind::Undecided, sites, message);
-        }
-        false
     }
 }

@@ -310,6 +310,8 @@ impl Machine<'_> {
                     }
                 }
             }
+            Op::GridWait => self.grid_wait(w, exec),
+            Op::GridLaunch => self.grid_launch(w, exec),
             Op::Nop => {}
             Op::Printf { result } => {
                 if let Some(off) = result {

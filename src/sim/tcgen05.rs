@@ -9,6 +9,7 @@ use crate::kernel::{Addr, Lanes, Pc, Space, Src, TensorOp};
 
 use super::clock::Actor;
 use super::machine::{Machine, Stop};
+use super::proxy::Through;
 use super::race::Kind;
 use super::step::{Flow, Under};
 use super::tensor_memory::{COLUMNS, ROWS, Touch};
@@ -162,8 +163,10 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let mut to = self.targets(w, 1, pc, space, addr, &Under::none())?;
         self.check(w, pc, &mut to, 4, true);
-        let conflicts = self.order_accesses(w, pc, &to, (4, 1), Kind::Write, false)?;
-        for (_, c) in &conflicts {
+        self.order.through = Through::Word;
+        let conflicts = self.order_accesses(w, pc, &to, (4, 1), Kind::Write, false);
+        self.order.through = Through::Thread;
+        for (_, c) in &conflicts? {
             self.add_race(c.otherwise, c);
         }
         for t in to {

@@ -9,17 +9,19 @@
 //! Source: PTX ISA 9.0, sections 9.7.9.26 (`tensormap.replace`), 9.7.13.4 (`fence.proxy.tensormap`) and
 //! 9.7.13.16 (`tensormap.cp_fenceproxy`). The geometry is in `tensor_box`.
 //!
-//! Not claimed: fences of maps that the kernel writes in other ways than these.
+//! Which fences a map needs that the kernel writes is in `proxy`.
 
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Addr, IntTy, MapField, NumTy, Pc, Space, Src};
 use crate::term::TermId;
 
-use super::clock::{Actor, Tick};
+use super::clock::Actor;
 use super::machine::{Machine, PARAM, RegionId, Stop};
 use super::memory::RegionKind;
+use super::order::Order;
 use super::place::Target;
+use super::proxy::{MapStep, Through};
 use super::race::Kind;
 use super::tensor_box::{Refusal, TensorMap};
 use super::value::Val;
@@ -32,31 +34,11 @@ const WORD: NumTy = NumTy::Int(IntTy {
     signed: false,
 });
 
-/// A map in memory that the kernel wrote.
-#[derive(Clone, Copy, Debug)]
-struct Written {
-    number: u64,
-    /// Who must still release it.
-    unreleased: Option<Tid>,
-}
-
-/// An acquire of a map.
-#[derive(Clone, Copy, Debug)]
-struct Acquired {
-    place: (RegionId, u64),
-    number: u64,
-    by: Tid,
-    at: Tick,
-}
-
 /// All maps of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Maps {
     /// Maps by the first of their words, with the others.
     known: FxHashMap<TermId, (Vec<TermId>, TensorMap)>,
-    written: FxHashMap<(RegionId, u64), Written>,
-    acquired: Vec<Acquired>,
-    number: u64,
 }
 
 impl Machine<'_> {
@@ -142,8 +124,10 @@ impl Machine<'_> {
         agent: Option<Actor>,
     ) -> Result<(), Stop> {
         self.order.agent = agent;
+        self.order.through = Through::Map;
         let found = self.order_accesses(w, pc, std::slice::from_ref(t), (4, 32), kind, false);
         self.order.agent = None;
+        self.order.through = Through::Thread;
         for (_, c) in &found? {
             self.add_race(c.otherwise, c);
         }
@@ -221,27 +205,41 @@ impl Machine<'_> {
         });
     }
 
-    /// A map that the kernel wrote must be acquired through the proxy of tensor maps.
+    /// A map that the kernel wrote must be released and acquired through the proxy of tensor maps.
     fn map_visible(&mut self, w: usize, lane: usize, pc: Pc, t: &Target) -> Result<(), Stop> {
         let place = (t.region, t.off as u64);
-        let Some(written) = self.maps.written.get(&place).copied() else {
+        let reader = Tid(self.warps[w].first + lane as u32);
+        let Order {
+            proxies, clocks, ..
+        } = &self.order;
+        let Some((word, step)) = proxies.unseen_map(clocks, reader, place) else {
             return Ok(());
         };
-        let reader = Tid(self.warps[w].first + lane as u32);
-        let clocks = &self.order.clocks;
-        let acquired = self.maps.acquired.iter().any(|a| {
-            a.place == place
-                && a.number > written.number
-                && clocks.ordered(Actor(a.by.0), a.at, reader)
-        });
-        let why = match (written.unreleased, acquired) {
-            (None, true) => return Ok(()),
-            (Some(_), _) => "fence.proxy.tensormap::generic.release",
-            (None, false) => "fence.proxy.tensormap::generic.acquire",
+        let (release, acquire) = (
+            "fence.proxy.tensormap::generic.release after it was written",
+            "fence.proxy.tensormap::generic.acquire of its 128 bytes before the copy",
+        );
+        let missing = match step {
+            MapStep::Release => format!("{release} is missing"),
+            MapStep::Acquire => format!("{acquire} is missing"),
+            MapStep::Both => format!("{release}, and {acquire}, are missing"),
+            MapStep::Order => format!("nothing orders {release} before {acquire}"),
+            MapStep::Bulk => {
+                let site = self.site(pc, w, 1 << lane, "uses the tensor map");
+                self.unknown(UnknownKind::Undecided, vec![site], || {
+                    "a tensor map that a bulk copy wrote is used".into()
+                });
+                return Err(Stop::Finding);
+            }
         };
-        let site = self.site(pc, w, 1 << lane, "uses the tensor map");
-        self.unknown(UnknownKind::Undecided, vec![site], || {
-            format!("a tensor map that the kernel wrote is used without a {why} before")
+        let name = self.place(t.region, t.off as u64, 128);
+        let first = self.written_site(&word, format!("writes the tensor map {name}"));
+        let sites = vec![first, self.site(pc, w, 1 << lane, "uses the tensor map")];
+        let by = self.team.name(word.who());
+        self.unordered_proxies(&word, sites, || {
+            format!(
+                "the tensor map {name} is written by thread {by} and used by the copy: {missing}"
+            )
         });
         Err(Stop::Finding)
     }
@@ -280,21 +278,7 @@ impl Machine<'_> {
             map.carried = carried;
         }
         self.put_map(t.region, t.off as u64, map);
-        let by = Tid(self.warps[w].first + lane as u32);
-        self.note_map(&t, Some(by));
         Ok(())
-    }
-
-    fn note_map(&mut self, t: &Target, unreleased: Option<Tid>) {
-        if !matches!(self.regions[t.region.0 as usize].kind, RegionKind::Array(_)) {
-            return;
-        }
-        self.maps.number += 1;
-        let number = self.maps.number;
-        let place = (t.region, t.off as u64);
-        self.maps
-            .written
-            .insert(place, Written { number, unreleased });
     }
 
     /// `tensormap.cp_fenceproxy`: one lane stands for the warp, which has come together.
@@ -309,13 +293,16 @@ impl Machine<'_> {
         let from = self.map_place(w, lane, pc, Space::Shared, from)?;
         let to = self.map_place(w, lane, pc, Space::Global, to)?;
         self.touch_map(w, pc, &from, Kind::Read, None)?;
+        let staged = (from.off as u64, MAP_BYTES);
+        self.order.proxies.published(from.region, staged);
         self.touch_map(w, pc, &to, Kind::Write, None)?;
         for i in 0..16 {
             let v = self.load_one(w, lane, pc, from.region, from.off as u64 + 8 * i, WORD);
             let r = &mut self.regions[to.region.0 as usize];
             r.store(&mut self.values, to.off as u64 + 8 * i, 8, v);
         }
-        self.note_map(&to, None);
+        let (to, whole) = (to.region, (to.off as u64, MAP_BYTES));
+        self.order.proxies.published(to, whole);
         Ok(())
     }
 
@@ -328,24 +315,18 @@ impl Machine<'_> {
         addr: Addr,
     ) -> Result<(), Stop> {
         let t = self.map_place(w, lane, pc, Space::Generic, addr)?;
-        self.maps.number += 1;
-        let acquired = Acquired {
-            place: (t.region, t.off as u64),
-            number: self.maps.number,
-            by: Tid(self.warps[w].first + lane as u32),
-            at: self.order.clocks.stamp(w as u32),
-        };
-        self.maps.acquired.push(acquired);
+        let Order {
+            proxies, clocks, ..
+        } = &mut self.order;
+        proxies.acquire_map(clocks, (w, 1 << lane), (t.region, t.off as u64));
         Ok(())
     }
 
     /// `fence.proxy.tensormap::generic.release`.
     pub(super) fn release_maps(&mut self, w: usize, exec: u32) {
-        let by = self.tids(w, exec);
-        for written in self.maps.written.values_mut() {
-            if written.unreleased.is_some_and(|t| by.contains(&t)) {
-                written.unreleased = None;
-            }
-        }
+        let Order {
+            proxies, clocks, ..
+        } = &mut self.order;
+        proxies.release_maps(clocks, w, exec);
     }
 }

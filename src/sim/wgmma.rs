@@ -28,6 +28,7 @@ use super::clock::{Actor, EventId};
 use super::descriptor::Descriptor;
 use super::machine::{Machine, SHARED, Stop};
 use super::place::Target;
+use super::proxy::Reader;
 use super::race::Kind;
 use super::step::Flow;
 use super::value::Val;
@@ -490,7 +491,7 @@ impl Machine<'_> {
             self.order.agent = None;
             done?;
             for off in some {
-                if !self.check_proxy((w, mask, pc), SHARED, (*off + slot, 16)) {
+                if !self.check_proxy((w, mask, pc), SHARED, (*off + slot, 16), Reader::Operand) {
                     return Err(Stop::Finding);
                 }
             }

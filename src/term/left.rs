@@ -27,6 +27,8 @@ pub struct Left {
     pub narrow: Narrow,
     /// Number of fresh symbols so far.
     pub fresh: u32,
+    /// Launches that may still run when the next one starts, and which bytes of each array they wrote.
+    pub running: Vec<(u32, BTreeMap<ArrayId, Vec<(u64, u64)>>)>,
 }
 
 /// Where what was left is copied to.

@@ -55,6 +55,9 @@ impl Clocks {
             return self.acquire_lanes(warp, mask, snaps);
         }
         self.in_layers(|i, c| c.acquire_warp(warp, mask, &layer::in_layer(snaps, i)));
+        for lane in lanes(mask) {
+            self.apart.takes(self.shape.tid(warp, lane).0, self.now);
+        }
         let warps = self.shape.warps() as usize;
         let own = &mut self.base[warp as usize * warps..][..warps];
         for snap in snaps {

@@ -17,6 +17,7 @@ use crate::term::TermId;
 use super::super::UnknownKind;
 use super::super::machine::{Machine, SHARED, Stop};
 use super::super::place::Target;
+use super::super::proxy::Through;
 use super::super::race::Kind;
 use super::super::step::Under;
 use super::super::value::Val;
@@ -137,11 +138,11 @@ impl Machine<'_> {
             }
         }
         let (near, object): (Target, Target) = (places[0], places[1]);
-        let seen = self.assume_proxy((w, lane), SHARED, (near.off as u64, u64::from(BYTES)));
+        let seen = self.check_refill((w, lane, pc), SHARED, (near.off as u64, u64::from(BYTES)));
         self.order.agent = Some(agents);
-        self.order.bulk = true;
+        self.order.through = Through::Bulk;
         let found = self.order_accesses(w, pc, &[near], (4, BYTES / 4), Kind::Write, false);
-        self.order.bulk = false;
+        self.order.through = Through::Thread;
         self.order.agent = None;
         for (_, c) in &found? {
             self.add_race(c.otherwise, c);

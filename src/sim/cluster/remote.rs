@@ -10,6 +10,7 @@ use crate::kernel::{Addr, Pc, RemoteStore, Src};
 use super::super::clock::Actor;
 use super::super::machine::{Machine, SHARED, Stop};
 use super::super::place::Target;
+use super::super::proxy::Through;
 use super::super::race::Kind;
 use super::super::step::Under;
 use super::super::value::Val;
@@ -40,9 +41,11 @@ impl Machine<'_> {
             },
         };
         self.order.agent = Some(agents);
+        self.order.through = Through::Remote;
         let elems = (elem, op.srcs.len() as u32);
         let found = self.order_accesses(w, pc, &to, elems, kind, false);
         self.order.agent = None;
+        self.order.through = Through::Thread;
         for (_, c) in &found? {
             self.add_race(c.otherwise, c);
         }
