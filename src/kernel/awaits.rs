@@ -41,6 +41,9 @@ pub struct Await {
     pub inner: FxHashSet<u32>,
     /// True if what the access read is of use after the loop.
     pub is_used: bool,
+    /// The update that every way out of the loop comes to next, where this load delays its tries; whether both are
+    /// of one word, the simulator looks.
+    pub delays: Option<Pc>,
 }
 
 /// The loops of a kernel that wait, by their accesses.
@@ -112,6 +115,15 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
         }
         out.by_access.extend(more);
     }
+    let delays: Vec<(u32, Pc)> = (out.by_access.iter())
+        .flat_map(|(pc, wait)| wait.inner.iter().map(|at| (*at, *pc)))
+        .filter(|(at, pc)| leads_to(kernel, &out, Pc(*at), *pc))
+        .collect();
+    for (at, pc) in delays {
+        if let Some(look) = out.by_access.get_mut(&Pc(at)) {
+            look.delays = look.delays.max(Some(pc));
+        }
+    }
     out.live = Some(live);
     out.demanded = demanded(kernel);
     out
@@ -137,7 +149,43 @@ fn waits(
         polls,
         inner,
         is_used,
+        delays: None,
     })
+}
+
+/// True if all ways out of the loop of a load lead straight to an update, whose address they leave as it is, and
+/// nothing that the loop leaves behind is of use.
+fn leads_to(kernel: &Kernel, known: &Awaits, look: Pc, update: Pc) -> bool {
+    let Some(wait) = known.by_access.get(&look).filter(|a| !a.is_used) else {
+        return false;
+    };
+    let Op::Atom { addr, .. } = &kernel.insts[update.0 as usize].op else {
+        return false;
+    };
+    let base = addr.base;
+    exits(kernel, look, &wait.body, &wait.polls)
+        .into_iter()
+        .all(|mut at| {
+            for _ in 0..MAX_BODY {
+                if at == update.0 {
+                    return true;
+                }
+                let Some(inst) = kernel.insts.get(at as usize) else {
+                    return false;
+                };
+                let mut moves = false;
+                inst.op.defs(&mut |r| moves |= Src::Reg(r) == base);
+                let computes = inst.op.is_pure() || matches!(inst.op, Op::Bra { .. } | Op::Nop);
+                let [to] = successors(kernel, Pc(at))[..] else {
+                    return false;
+                };
+                if moves || !computes {
+                    return false;
+                }
+                at = to;
+            }
+            false
+        })
 }
 
 /// A look before a loop that waits for the same: where it succeeds, everything must be as if a look in the loop had.
@@ -179,6 +227,7 @@ fn first_look(
         body,
         polls,
         inner,
+        delays: None,
     })
 }
 

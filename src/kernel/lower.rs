@@ -368,6 +368,7 @@ impl<'a> Lowerer<'a> {
                 }
                 StmtKind::Close(_) => self.frame.close(),
                 StmtKind::Loc(id) => self.location(id),
+                StmtKind::LocIntermediate { .. } => {}
                 StmtKind::File(id) => {
                     self.files.insert(m[id].index, m[id].path);
                 }

@@ -15,7 +15,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{AsyncOp, Cmp, Kernel, Op, Pc, RegId, Src, operands};
+use super::{AsyncOp, Cmp, IntOp, Kernel, Op, Pc, RegId, Src, operands};
 
 /// Instructions that are followed after a poll that succeeds.
 const MOST_ONWARD: usize = 64;
@@ -256,6 +256,27 @@ fn evaluate(op: &Op, known: &FxHashMap<RegId, u64>) -> Option<(RegId, u64)> {
                 Cmp::Ne => Some((*p, u64::from(a != b))),
                 _ => None,
             }
+        }
+        Op::Int {
+            op,
+            ty,
+            lanes: 1,
+            dst: Some(dst),
+            dst2: None,
+            src: [a, b, ..],
+        } => {
+            let ones = u64::MAX >> (64 - u32::from(ty.width.clamp(1, 64)));
+            let (a, b) = (value(*a).map(|v| v & ones), value(*b).map(|v| v & ones));
+            let v = match (op, a, b) {
+                (IntOp::Not, Some(a), _) => !a & ones,
+                (IntOp::And, Some(a), Some(b)) => a & b,
+                (IntOp::And, Some(0), _) | (IntOp::And, _, Some(0)) => 0,
+                (IntOp::Or, Some(a), Some(b)) => a | b,
+                (IntOp::Or, Some(v), _) | (IntOp::Or, _, Some(v)) if v == ones => ones,
+                (IntOp::Xor, Some(a), Some(b)) => a ^ b,
+                _ => return None,
+            };
+            Some((*dst, v))
         }
         _ => None,
     }

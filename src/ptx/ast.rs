@@ -62,6 +62,8 @@ pub enum ItemKind {
     Section(Id<Section>),
     /// `@@dwarf ...`: the rest of the line.
     Dwarf(Name),
+    /// `.nv_intermediate_source_section { ... }`: the text from brace to brace.
+    Source(Name),
 }
 
 /// A statement of a function body.
@@ -88,6 +90,15 @@ pub enum StmtKind {
     Close(Id<Stmt>),
     /// `.loc`
     Loc(Id<Loc>),
+    /// `.loc_intermediate 2 23 6`: the place of the next instruction in an intermediate language.
+    LocIntermediate {
+        /// Index of a `.file`.
+        file: u32,
+        /// Line.
+        line: u32,
+        /// Column.
+        column: u32,
+    },
     /// `.file`
     File(Id<File>),
     /// `.pragma "a";`
@@ -238,6 +249,8 @@ pub struct Function {
 /// A parameter or return value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Param {
+    /// `.hidden` before the space.
+    pub hidden: bool,
     /// `.param` or `.reg`.
     pub space: Space,
     /// `.align`, in bytes.
@@ -305,6 +318,17 @@ pub enum FuncDirectiveKind {
     AbiPreserve(u32),
     /// `.abi_preserve_control n`
     AbiPreserveControl(u32),
+    /// `.language "ptx", 7`: what the function was written in.
+    Language(List<Language>),
+}
+
+/// A language that a function was generated from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// A name in quotes.
+    Named(Name),
+    /// A code.
+    Code(u32),
 }
 
 /// One to three numbers.
@@ -418,7 +442,7 @@ pools! {
     addresses: Address, exprs: Expr, decls: Decl, declarators: Declarator, dims: Dim,
     inits: Init, attributes: Attribute, functions: Function, params: Param,
     directives: FuncDirective, targets: Target, files: File, locs: Loc, sections: Section,
-    lines: SectionLine,
+    lines: SectionLine, languages: Language,
 }
 
 impl Pools {

@@ -81,6 +81,9 @@ pub enum ParseErrorKind {
     /// `{` without `}`.
     #[error("this `{{` is never closed")]
     Unclosed,
+    /// `.source_begin` without `.source_end`.
+    #[error("this `.source_begin` has no `.source_end` on a line of its own")]
+    UnclosedSource,
     /// `}` without `{`.
     #[error("this `}}` closes nothing")]
     Unopened,

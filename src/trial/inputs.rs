@@ -82,22 +82,73 @@ pub(super) fn inputs(
     inputs.collect()
 }
 
-/// Inputs for one kernel: integers that are zeros, small numbers, or a permutation; numbers that are 1.
+/// Inputs for one kernel: integers that are zeros, small numbers, or a permutation; floats that are zeros or ones,
+/// and those of one array zeros and of the others ones.
 pub(super) fn plain(store: &TermStore, arrays: &Arrays) -> Vec<Input> {
     if store.len() > MAX_TERMS {
         return Vec::new();
     }
-    // Whole arrays of integers, so that what is read later is known too.
+    // Whole arrays, so that what is read later is known too; integers first, which decide most often.
+    let (integers, floats) = (given(arrays, false), given(arrays, true));
+    let floats: Vec<Cell> = match (integers.len() + floats.len()) as u64 <= MAX_CELLS {
+        true => floats,
+        false => Vec::new(),
+    };
+    let first = floats.first().map(|c| c.array);
+    let several = floats.iter().any(|c| Some(c.array) != first);
+    let keep = |c: &Cell, v: u64| v & (u64::MAX >> (64 - 8 * u32::from(c.bytes)));
+    // An array of integers by the index of its element, one of floats by whether it is the first.
+    type Fill = (fn(u64) -> u64, fn(bool) -> bool);
+    let patterns: [Fill; 7] = [
+        (|_| 0, |_| false),
+        (|i| i, |_| false),
+        (|_| 1, |_| false),
+        (|i| i ^ 1, |_| false),
+        (|i| i / 2, |_| false),
+        (|_| 0, |_| true),
+        (|_| 0, |first| !first),
+    ];
+    let worth = |&(i, _): &(usize, Fill)| match i {
+        0 => !integers.is_empty() || !floats.is_empty(),
+        1..5 => !integers.is_empty(),
+        5 => !floats.is_empty(),
+        _ => several,
+    };
+    let inputs = patterns.into_iter().enumerate().filter(worth);
+    let inputs = inputs.filter_map(|(_, (integer, is_one))| {
+        let own = integers
+            .iter()
+            .map(|c| keep(c, integer(c.off / u64::from(c.bytes))));
+        let bits = floats.iter().map(|c| match c.ty {
+            ElemTy::Float(_) if is_one(Some(c.array) == first) => cells::encode(c.ty, 1.0),
+            _ => 0,
+        });
+        let cells: Vec<Cell> = integers.iter().chain(&floats).copied().collect();
+        let mut values: Vec<u64> = own.chain(bits).collect();
+        within_facts(&store.facts, &cells, &mut values).then(|| Input {
+            cells: cells.into_iter().zip(values).collect(),
+        })
+    });
+    inputs.collect()
+}
+
+/// The elements of the arrays of integers, or of floats, that a kernel is given, without contents.
+fn given(arrays: &Arrays, floats: bool) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for (i, a) in arrays.0.iter().enumerate() {
-        let Some(ty @ ElemTy::Int { width, .. }) = a.elem else {
-            continue;
+        let (ty, bits) = match a.elem {
+            Some(ty @ ElemTy::Int { width, .. }) if !floats => (ty, width),
+            Some(ty @ ElemTy::Float(f)) if floats => (ty, f.bits() as u8),
+            _ => continue,
         };
-        let bytes = width / 8;
-        let count = a.extent.unwrap_or(0) / u64::from(bytes);
+        let bytes = bits / 8;
+        let count = a.extent.unwrap_or(0).checked_div(u64::from(bytes));
         // What others may write while the kernel runs is no input.
         let plain = a.origin == Origin::Pointer && a.role == Some(Role::In);
-        if !plain || a.initial.is_some() || cells.len() as u64 + count > MAX_CELLS {
+        let Some(count) = count.filter(|n| cells.len() as u64 + n <= MAX_CELLS) else {
+            continue;
+        };
+        if !plain || a.initial.is_some() {
             continue;
         }
         let array = ArrayId(i as u32);
@@ -108,19 +159,7 @@ pub(super) fn plain(store: &TermStore, arrays: &Arrays) -> Vec<Input> {
             ty,
         }));
     }
-    if cells.is_empty() {
-        return Vec::new();
-    }
-    let keep = |c: &Cell, v: u64| v & (u64::MAX >> (64 - 8 * u32::from(c.bytes)));
-    let patterns: [fn(u64) -> u64; 5] = [|_| 0, |i| i, |_| 1, |i| i ^ 1, |i| i / 2];
-    let inputs = patterns.into_iter().filter_map(|p| {
-        let own = cells.iter().map(|c| keep(c, p(c.off / u64::from(c.bytes))));
-        let mut values: Vec<u64> = own.collect();
-        within_facts(&store.facts, &cells, &mut values).then(|| Input {
-            cells: cells.iter().copied().zip(values).collect(),
-        })
-    });
-    inputs.collect()
+    cells
 }
 
 impl Input {

@@ -236,7 +236,7 @@ fn on(inputs: &[InputValue]) -> String {
 /// Says that a kernel was run on known data, and what that is worth.
 pub(crate) fn proves_nothing(tried: u32) -> answer::Finding<WarningKind> {
     let message = format!(
-        "the kernel was run on {tried} contents of its arrays of integers (zeros, small numbers, permutations), which showed \
+        "the kernel was run on {tried} contents of its arrays (zeros, ones, small numbers, permutations), which showed \
          no defect and prove nothing"
     );
     answer::Finding::new(Part::Kernel, WarningKind::Note, message)

@@ -23,6 +23,7 @@ const BODY_DIRECTIVES: &[&str] = &[
     "const",
     "pragma",
     "loc",
+    "loc_intermediate",
     "file",
     "branchtargets",
     "calltargets",
@@ -205,6 +206,14 @@ impl Parser<'_> {
         let word = self.peek_word();
         let kind = match word {
             "loc" => return Ok(StmtKind::Loc(self.loc()?)),
+            "loc_intermediate" => {
+                self.take(word.len() + 1);
+                return Ok(StmtKind::LocIntermediate {
+                    file: self.integer("the index of a file")?,
+                    line: self.integer("a line number")?,
+                    column: self.integer("a column")?,
+                });
+            }
             "file" => return Ok(StmtKind::File(self.file()?)),
             "pragma" => return Ok(StmtKind::Pragma(self.pragma()?)),
             _ if self.begins_decl(word) => return Ok(StmtKind::Decl(self.decl(linkage)?)),

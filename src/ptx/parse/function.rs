@@ -1,11 +1,13 @@
 //! Kernels, device functions and call prototypes: everything but their bodies.
 //!
-//! Source: PTX ISA 9.0, sections 5.1.6, 7.1, 11.2 to 11.4 and 11.7 to 11.9.
+//! Source: PTX ISA 9.0, sections 5.1.6, 7.1, 11.2 to 11.4 and 11.7 to 11.9; `.language` is of 9.3 (11.8.2).
+//! `.hidden` before a parameter stands in no edition; compilers of tiles write it.
 
 use super::{Parsed, Parser, error};
 use crate::diag::Span;
 use crate::ptx::ast::{
-    Extent, FuncDirective, FuncDirectiveKind, Function, FunctionKind, Linkage, Param, Ptr,
+    Extent, FuncDirective, FuncDirectiveKind, Function, FunctionKind, Language, Linkage, Param,
+    Ptr,
 };
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::instr::ModKind;
@@ -28,6 +30,7 @@ const FUNCTION_DIRECTIVES: &[&str] = &[
     "blocksareclusters",
     "abi_preserve",
     "abi_preserve_control",
+    "language",
 ];
 
 impl Parser<'_> {
@@ -149,6 +152,7 @@ impl Parser<'_> {
     /// `.param .align 8 .b8 name[16]`, `.param .u64 .ptr .global .align 16 name`, `.reg .b32 %r1`
     fn param(&mut self) -> Parsed<Param> {
         let start = self.start();
+        let hidden = self.eat_word("hidden");
         let space = match self.peek_word() {
             "param" => Space::Param,
             "reg" => Space::Reg,
@@ -206,6 +210,7 @@ impl Parser<'_> {
         let count = self.count()?;
         let dims = self.dims()?;
         Ok(Param {
+            hidden,
             space,
             align,
             vector,
@@ -236,6 +241,10 @@ impl Parser<'_> {
         if word == "pragma" {
             return Ok(K::Pragma(self.pragma()?));
         }
+        if self.eat_word("language") {
+            let mut languages = self.separated(Self::language)?;
+            return Ok(K::Language(self.module.pools.drain(&mut languages, 0)));
+        }
         if !FUNCTION_DIRECTIVES.contains(&word) {
             return Err(self.unknown_directive("before a function's body", FUNCTION_DIRECTIVES));
         }
@@ -253,6 +262,14 @@ impl Parser<'_> {
             "explicitcluster" => K::ExplicitCluster,
             "blocksareclusters" => K::BlocksAreClusters,
             _ => K::NoReturn,
+        })
+    }
+
+    /// `"ptx"` or `7`
+    fn language(&mut self) -> Parsed<Language> {
+        Ok(match self.peek() {
+            b'"' => Language::Named(self.string("a language")?),
+            _ => Language::Code(self.integer("a language in quotes or its code")?),
         })
     }
 

@@ -52,6 +52,7 @@ const MODULE_DIRECTIVES: &[&str] = &[
     "file",
     "loc",
     "section",
+    "nv_intermediate_source_section",
 ];
 
 /// The module that a text denotes, or everything that is wrong with it, in order of the text.
@@ -482,6 +483,7 @@ impl<'a> Parser<'a> {
             "file" => ItemKind::File(self.file()?),
             "loc" => ItemKind::Loc(self.loc()?),
             "section" => ItemKind::Section(self.section()?),
+            "nv_intermediate_source_section" => ItemKind::Source(self.intermediate_source()?),
             _ if self.rest().starts_with(b"@@") => {
                 self.take(2);
                 let len = lex::end_of_line(self.rest());

@@ -1,6 +1,6 @@
-//! Debugging directives: `.file`, `.loc` and `.section`.
+//! Debugging directives: `.file`, `.loc`, `.section` and sources in intermediate languages.
 //!
-//! Source: PTX ISA 9.0, section 11.5. None of them has a semicolon; in a section, a line ends where
+//! Source: PTX ISA 9.0, section 11.5; of 9.4, 11.5.5 and 11.5.6. None of them has a semicolon; in a section, a line ends where
 //! the next token cannot continue it.
 
 use super::{Parsed, Parser, error};
@@ -106,6 +106,57 @@ impl Parser<'_> {
         }
         let lines = self.module.pools.drain(&mut lines, 0);
         Ok(self.module.pools.add(Section { name, lines }))
+    }
+
+    /// `.nv_intermediate_source_section { .code_block { ... .source_begin text .source_end } }`: the text
+    /// between the braces as it stands. What is between `.source_begin` and a line that begins with
+    /// `.source_end` is of another language, whose braces, quotes and comments mean nothing here.
+    pub(super) fn intermediate_source(&mut self) -> Parsed<Name> {
+        self.eat_word("nv_intermediate_source_section");
+        let start = self.start();
+        let mut open = vec![Span::new(start, start + 1)];
+        self.expect(b'{', "`{`")?;
+        while let Some(&innermost) = open.last() {
+            if self.at_end() {
+                return Err(error(ParseErrorKind::Unclosed, innermost));
+            }
+            match self.peek() {
+                b'{' => {
+                    let brace = self.take(1);
+                    open.push(brace);
+                }
+                b'}' => {
+                    self.take(1);
+                    open.pop();
+                }
+                b'"' => drop(self.string("a string")?),
+                b'.' if self.peek_word() == "source_begin" => self.other_language()?,
+                _ => self.take_any(),
+            }
+        }
+        let whole = self.since(start);
+        Ok(self.name_at(whole))
+    }
+
+    /// From `.source_begin` to behind `.source_end`.
+    fn other_language(&mut self) -> Parsed<()> {
+        const END: &[u8] = b".source_end";
+        let begin = Span::new(self.start(), self.start() + 13);
+        let mut at = begin.end as usize;
+        while at < self.bytes.len() {
+            let line = &self.bytes[at..];
+            let blank = line.iter().take_while(|b| matches!(b, b' ' | b'\t'));
+            let text = &line[blank.count()..];
+            if text.starts_with(END) && lex::word(&text[1..]) == END.len() - 1 {
+                self.at = self.bytes.len() - text.len();
+                self.take(END.len());
+                return Ok(());
+            }
+            at += lex::end_of_line(line) + 1;
+        }
+        // What follows is all of the other language, and no PTX to be read on.
+        self.at = self.bytes.len();
+        Err(error(ParseErrorKind::UnclosedSource, begin))
     }
 
     fn section_line(&mut self) -> Parsed<SectionLine> {

@@ -112,6 +112,10 @@ impl<'a> Printer<'a> {
                 self.put("@@");
                 self.name(line);
             }
+            ItemKind::Source(text) => {
+                self.put(".nv_intermediate_source_section ");
+                self.name(text);
+            }
         }
         self.put("\n");
     }
@@ -255,6 +259,9 @@ impl<'a> Printer<'a> {
     }
 
     fn param(&mut self, param: Param) {
+        if param.hidden {
+            self.put(".hidden ");
+        }
         self.number(format_args!(".{} ", param.space));
         self.align_and_vector(param.align, param.vector);
         self.number(format_args!(".{} ", param.ty));
@@ -291,11 +298,24 @@ impl<'a> Printer<'a> {
             K::ReqNTid(extent) => return self.extent(".reqntid ", extent),
             K::ReqNCtaPerCluster(extent) => return self.extent(".reqnctapercluster ", extent),
             K::Pragma(strings) => return self.strings(strings),
+            K::Language(languages) => return self.languages(languages),
         };
         self.put(word);
         if let Some(number) = number {
             self.number(format_args!(" {number}"));
         }
+    }
+
+    fn languages(&mut self, languages: List<Language>) {
+        self.put(".language ");
+        self.commas(&self.module[languages], |p, language| match language {
+            Language::Named(name) => {
+                p.put("\"");
+                p.name(name);
+                p.put("\"");
+            }
+            Language::Code(code) => p.number(code),
+        });
     }
 
     fn extent(&mut self, word: &str, extent: Extent) {
@@ -327,6 +347,9 @@ impl<'a> Printer<'a> {
             }
             StmtKind::Close(_) => self.put("}"),
             StmtKind::Loc(id) => self.loc(id),
+            StmtKind::LocIntermediate { file, line, column } => {
+                self.number(format_args!(".loc_intermediate {file} {line} {column}"));
+            }
             StmtKind::File(id) => self.file(id),
             StmtKind::Pragma(strings) => self.strings(strings),
             StmtKind::BranchTargets { label, targets } => {

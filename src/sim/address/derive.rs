@@ -287,7 +287,11 @@ impl Machine<'_> {
         }
         let mut pieces = pieces.to_vec();
         let (old, by) = (held.number()? & low(width), by & low(width));
-        let back = by >> (width - 1) & 1 == 1;
+        // All bits above the last piece are ones: a step back inside of the object. Where only some of them
+        // are, the constant parts above the field are summed with it, as the number does beside the pieces.
+        let top = pieces.last().map_or(0, |p| p.at + p.len).min(width);
+        let above = low(width) & !low(top);
+        let back = by >> (width - 1) & 1 == 1 && by & above == above;
         let number = old.wrapping_add(by) & low(width);
         for i in 0..pieces.len() {
             let p = &mut pieces[i];

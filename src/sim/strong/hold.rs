@@ -25,6 +25,7 @@ use super::super::memory::extend;
 use super::super::step::{Flow, UNCONDITIONAL, Under};
 use super::super::value::Val;
 use super::super::warp::{LANES, lanes};
+use super::At;
 use super::location::{Key, Observed};
 use super::update::{Snapshot, after};
 use crate::sim::Tid;
@@ -494,16 +495,41 @@ impl Machine<'_> {
         out
     }
 
-    /// An old value is doubtful if its reader executed a `fence.sc` before, and one who overwrote it did after that.
+    /// An old value is doubtful if its reader executed a `fence.sc` before, and another thread one after it made or
+    /// saw a write that the reader misses, or after such a thread is known to have: if that fence is the first of
+    /// the two, the old value is excluded (PTX ISA, 8.9.3 to 8.9.5), and which is first is not looked into.
     fn note_doubt(&mut self, key: &Key, observed: Option<usize>, t: Tid) {
-        let Some(l) = self.strong.locations.get(key) else {
+        let strong = &self.strong;
+        let Some(l) = strong.locations.get(key) else {
             return;
         };
+        let fenced = strong.sequential.get(&t).is_some_and(|n| *n > 0);
         let later = observed.map_or(0, |i| i + 1);
-        let count = |t: Tid| self.strong.sequential.get(&t).copied().unwrap_or(0);
-        let missed = l.writes.iter().skip(later);
-        let after = missed.filter(|w| count(w.by.who) > w.fences).count();
-        self.strong.doubtful |= after > 0 && count(t) > 0;
+        if !fenced || later >= l.writes.len() || strong.doubtful {
+            return;
+        }
+        let saw = |i: usize| l.reads.iter().filter(move |r| r.after > i).map(|r| r.by);
+        let doubtful = strong.fences.iter().any(|(fence, head)| {
+            let before = |a: At| match a.who == fence.who {
+                true => a.at <= fence.at,
+                false => a.at.0 < head.known[a.who.0 as usize],
+            };
+            let missed = l.writes.iter().enumerate().skip(later);
+            let mut missed = missed.map(|(i, w)| before(w.by) || saw(i).any(before));
+            fence.who != t && missed.any(|m| m)
+        });
+        self.strong.doubtful = doubtful;
+    }
+
+    /// True for a look that only delays a try of the same word which comes next: whatever it sees, the try comes
+    /// to the word, waits there, and what the thread learns it learns there.
+    pub(crate) fn only_delays(&mut self, w: usize, lane: usize, pc: Pc) -> bool {
+        let wait = self.strong.awaits.by_access.get(&pc);
+        let Some(tries) = wait.and_then(|a| a.delays) else {
+            return false;
+        };
+        let word = self.held_at(w, lane, pc);
+        word.is_some() && word == self.held_at(w, lane, tries)
     }
 
     /// Makes the step that a lane is held at; what it does is known.
@@ -523,6 +549,7 @@ impl Machine<'_> {
         // A read that is in no loop goes on with whatever it reads.
         let waits = waits.or(reads.then_some(true));
         let in_loop = self.strong.awaits.by_access.contains_key(&pc);
+        let waits = waits.filter(|_| !self.only_delays(w, lane, pc));
         let (mut observed, mut enabled, mut value) = (None, false, None);
         if let (Some(is_used), Some((key, bytes))) = (waits, self.held_at(w, lane, pc)) {
             let mut passes = |m: &mut Self, v: u64| match in_loop {

@@ -181,6 +181,10 @@ impl Machine<'_> {
         let by = self.at_now(t);
         // The place of the access among the writes before it.
         self.look_at_scopes(e, writes);
+        let (warp, lane) = (t.0 as usize / LANES, t.0 as usize % LANES);
+        if granted && self.only_delays(warp, lane, e.pc) {
+            return;
+        }
         let mut last = true;
         if writes || !waits {
             last = self.look_back(e, (n, granted, waits), before.filter(|_| writes));
