@@ -265,18 +265,11 @@ impl Proxies {
         self.made.insert(at, made);
     }
 
-    /// The thread that made an object which the async proxy may not see made, and true if a barrier of the CTA
-    /// stands between.
-    pub(super) fn unpublished(
-        &self,
-        clocks: &Clocks,
-        reader: Tid,
-        at: u64,
-    ) -> Option<(Tid, Pc, bool)> {
+    /// The thread that made an object, where no fence stands between that and its use by an asynchronous copy.
+    pub(super) fn unpublished(&self, clocks: &Clocks, reader: Tid, at: u64) -> Option<(Tid, Pc)> {
         let made = self.made.get(&at)?;
-        let barrier = made.tick < clocks.floor().0;
         let seen = self.inits.between(clocks, made, reader);
-        (!seen).then_some((Tid(made.who), Pc(made.pc), barrier))
+        (!seen).then_some((Tid(made.who), Pc(made.pc)))
     }
 
     /// The writes of words that no fence puts before what a thread has the async proxy do with them: of each sort of write

@@ -6,8 +6,7 @@
 use super::{Parsed, Parser, error};
 use crate::diag::Span;
 use crate::ptx::ast::{
-    Extent, FuncDirective, FuncDirectiveKind, Function, FunctionKind, Language, Linkage, Param,
-    Ptr,
+    Extent, FuncDirective, FuncDirectiveKind, Function, FunctionKind, Language, Linkage, Param, Ptr,
 };
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::instr::ModKind;

@@ -69,6 +69,9 @@ pub(crate) const WINDOW_ALIGN: u8 = 24;
 /// The bits of an address in the CTA's own shared memory: with its object it lies below 2^18.
 pub(crate) const OWN_BITS: u8 = 18;
 
+/// The bits of an address of a parameter or a local variable in its own space.
+const SHORT_BITS: u8 = 32;
+
 /// The object that a base is the base of, or a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Base {
@@ -450,8 +453,20 @@ impl Provenances {
     pub(crate) fn significant(&self, p: Prov, number: u64, width: u8) -> u8 {
         match self.is_own(p, number) {
             true => OWN_BITS.min(width),
+            false if self.is_short(p, number) => SHORT_BITS.min(width),
             false => width,
         }
+    }
+
+    /// True for the address of a byte of a parameter, or of a local variable, in its own space: it may be taken in 32 bits
+    /// and extended by zeros (PTX ISA 9.3, section 9.7.9.22).
+    fn is_short(&self, p: Prov, number: u64) -> bool {
+        let Some([(base, 1)]) = self.terms(p) else {
+            return false;
+        };
+        let b = self.base(*base);
+        matches!(b.space, Space::Param | Space::Local)
+            && b.size.is_some_and(|size| number.wrapping_sub(b.number) <= size)
     }
 
     /// The object whose address the field of a matrix descriptor holds.
