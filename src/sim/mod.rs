@@ -28,6 +28,7 @@ mod choices;
 mod chosen;
 pub mod clock;
 mod cluster;
+mod carries;
 mod collective;
 mod compare;
 mod compute;

@@ -43,9 +43,8 @@ impl Machine<'_> {
                     let v = self.tensor_cell(w, 1 << (i % LANES), pc, row, column);
                     self.set(w, dsts[i / LANES], i % LANES, v);
                 }
-                let agents = self.tensor.moving[&(w, false)].last().copied();
-                let loading = dsts.iter().filter_map(|r| Some((*r, (pc, agents?))));
-                self.products.warps[w].loading.extend(loading);
+                let load = self.tensor.last();
+                self.begin_load(w, pc, load, dsts);
             }
             TensorOp::Store { lanes, at, srcs } => {
                 let cells = self.tensor_move(w, pc, *lanes, *at, srcs.len(), true)?;
@@ -53,10 +52,13 @@ impl Machine<'_> {
                     let v = self.src(w, srcs[i / LANES], i % LANES);
                     self.tensor.set(row, column, v);
                 }
+                if let Some(agents) = self.tensor.moving[&(w, true)].last().copied() {
+                    self.store_labels(w, srcs, agents);
+                }
             }
             TensorOp::Wait(store) => {
                 if !*store {
-                    self.products.warps[w].loading.clear();
+                    self.end_loads(w);
                 }
                 // All lanes wait together for the operations of all.
                 let clocks = &mut self.order.clocks;

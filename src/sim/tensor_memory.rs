@@ -28,9 +28,10 @@ use crate::term::TermId;
 use super::clock::{Actor, Carried, Tick};
 use super::machine::{Machine, Stop};
 use super::tensor_commit::Commits;
+use super::tensor_load::Fate;
 use super::value::Val;
 use super::warp::{LANES, lanes};
-use super::{DefectKind, Site, Tid, UnknownKind};
+use super::{DefectKind, Site, Tid, UnknownKind, WarningKind};
 
 /// Lanes of tensor memory.
 pub(super) const ROWS: usize = 128;
@@ -52,6 +53,28 @@ pub(super) enum Touch {
     Factor,
     /// `tcgen05.cp`.
     Copy,
+}
+
+impl Touch {
+    /// The operation, for messages.
+    fn name(self) -> &'static str {
+        match self {
+            Touch::Manage => "its allocation",
+            Touch::Load => "tcgen05.ld",
+            Touch::Store => "tcgen05.st",
+            Touch::Accumulate(..) | Touch::Factor => "tcgen05.mma",
+            Touch::Copy => "tcgen05.cp",
+        }
+    }
+}
+
+/// Lanes in words.
+fn lanes_text(mask: u32) -> String {
+    match mask {
+        u32::MAX => "lanes 0 to 31".into(),
+        m if m.is_power_of_two() => format!("lane {}", m.trailing_zeros()),
+        m => format!("lane {} and others", m.trailing_zeros()),
+    }
 }
 
 /// An operation that touched cells.
@@ -102,6 +125,8 @@ pub(super) struct TensorMemory {
     pub(super) collected: FxHashMap<usize, Vec<TermId>>,
     /// CTAs in which nobody may allocate any more.
     pub closed: BTreeSet<usize>,
+    /// What became of the registers of loads, by their numbers.
+    pub(super) fates: FxHashMap<u32, Fate>,
     /// Loads and stores of each warp that were not waited for.
     pub moving: FxHashMap<(usize, bool), Vec<Actor>>,
     /// Products of each thread.
@@ -153,6 +178,11 @@ impl TensorMemory {
         (0..COLUMNS / columns)
             .map(|i| i * columns)
             .find(|&at| free(at) && given.is_none_or(|g| g == at))
+    }
+
+    /// The number of the last operation that touched cells.
+    pub(super) fn last(&self) -> u32 {
+        self.done.len() as u32
     }
 
     fn holds(&self, cta: usize, column: usize) -> bool {
@@ -343,7 +373,7 @@ impl Machine<'_> {
         };
         for i in before.into_iter().filter(|i| *i != 0) {
             let old = self.tensor.done[i as usize - 1];
-            self.tensor_order(&old, &new)?;
+            self.tensor_order(i, &old, &new)?;
         }
         self.tensor.done.push(new);
         let index = self.tensor.done.len() as u32;
@@ -360,7 +390,7 @@ impl Machine<'_> {
     }
 
     /// Of two operations on a cell, the earlier one must happen before the later one.
-    fn tensor_order(&mut self, old: &Done, new: &Done) -> Result<(), Stop> {
+    fn tensor_order(&mut self, number: u32, old: &Done, new: &Done) -> Result<(), Stop> {
         let managed = old.touch == Touch::Manage && old.w == new.w;
         let product = matches!(new.touch, Touch::Accumulate(..)) && old.touch == new.touch;
         let one = (old.w, old.mask) == (new.w, new.mask);
@@ -382,13 +412,24 @@ impl Machine<'_> {
             self.tensor_fenced(old, new, tids[0]);
             return Ok(());
         }
-        let name = |t: Touch| match t {
-            Touch::Manage => "its allocation",
-            Touch::Load => "tcgen05.ld",
-            Touch::Store => "tcgen05.st",
-            Touch::Accumulate(..) | Touch::Factor => "tcgen05.mma",
-            Touch::Copy => "tcgen05.cp",
-        };
+        let mut late = String::new();
+        if old.touch == Touch::Load {
+            match self.open_register(number, &tids) {
+                Ok(None) => {
+                    self.tensor_late(old, new);
+                    self.tensor_fenced(old, new, tids[0]);
+                    return Ok(());
+                }
+                Ok(Some((name, open))) => {
+                    late = format!(
+                        " (register {name} of {} is in no access that is over before)",
+                        lanes_text(open)
+                    );
+                }
+                Err(()) => {}
+            }
+        }
+        let clocks = &self.order.clocks;
         let last = lanes(old.mask).next().unwrap_or(0);
         let observed = clocks.observed(Actor(old.who.0 + last as u32));
         let missing = match old.touch {
@@ -408,8 +449,8 @@ impl Machine<'_> {
             ),
         ];
         let message = || {
-            let (a, b) = (name(old.touch), name(new.touch));
-            format!("tensor memory is used by {a} and then by {b}: {missing}")
+            let (a, b) = (old.touch.name(), new.touch.name());
+            format!("tensor memory is used by {a} and then by {b}: {missing}{late}")
         };
         if product {
             // Products of several threads are executed in order if a fence orders their issue.
@@ -418,6 +459,22 @@ impl Machine<'_> {
             self.defect(DefectKind::DataRace, sites, message);
         }
         Err(Stop::Finding)
+    }
+
+    /// Says that a load was over because every register of it had come.
+    fn tensor_late(&mut self, old: &Done, new: &Done) {
+        let again = self.collective_name(new.pc);
+        let sites = vec![
+            self.site(old.pc, old.w, old.mask, "starts the load"),
+            self.site(new.pc, new.w, new.mask, "uses its memory again"),
+        ];
+        self.warn(WarningKind::MissingWait, sites, || {
+            format!(
+                "tensor memory is read by tcgen05.ld and then used by {again}, and tcgen05.wait::ld is missing between \
+                 them: every register of the load was in an access that was over by then, so the load was, which PTX \
+                 does not promise"
+            )
+        });
     }
 
     /// Says so where only barriers order two operations, without the fences of this family.
