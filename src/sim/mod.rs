@@ -85,6 +85,7 @@ mod tcgen05;
 mod tensor_about;
 mod tensor_box;
 mod tensor_commit;
+mod tensor_fence;
 mod tensor_load;
 mod tensor_map;
 mod tensor_memory;
@@ -105,6 +106,7 @@ pub(crate) mod wobble;
 mod words;
 mod written;
 
+pub use cluster::ONE_SCHEDULE;
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use outcome::*;
 pub use place::NO_ARRAY;

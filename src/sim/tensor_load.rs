@@ -241,7 +241,9 @@ impl Machine<'_> {
             let mut got: SmallVec<[(RegId, Label); 4]> = SmallVec::new();
             carries::carried(op, &known, &mut |dst, src, way| {
                 let from = match way {
-                    Way::Shuffle => self.shuffled_from(w, op, lane).filter(|l| sure >> l & 1 == 1),
+                    Way::Shuffle => self
+                        .shuffled_from(w, op, lane)
+                        .filter(|l| sure >> l & 1 == 1),
                     _ => Some(lane),
                 };
                 let Some(found) = from.and_then(|l| labels.get(&(src, l as u8))) else {
@@ -309,7 +311,11 @@ impl Machine<'_> {
 
     /// A register of a load that had not surely come before what these threads do now: its name, and the lanes; none if
     /// all had. The error is a load of which nothing is known.
-    pub(super) fn open_register(&self, load: u32, tids: &[Tid]) -> Result<Option<(String, u32)>, ()> {
+    pub(super) fn open_register(
+        &self,
+        load: u32,
+        tids: &[Tid],
+    ) -> Result<Option<(String, u32)>, ()> {
         let fate = self.tensor.fates.get(&load).ok_or(())?;
         let mut seen = vec![0u32; fate.regs.len()];
         let clocks = &self.order.clocks;

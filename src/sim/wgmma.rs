@@ -33,7 +33,7 @@ use super::step::Flow;
 use super::tensor_load::{Labels, Late};
 use super::value::Val;
 use super::warp::LANES;
-use super::warpgroup::Alike;
+use super::warpgroup::{Alike, Registers};
 use super::{DefectKind, UnknownKind};
 
 /// What a warp has under way.
@@ -61,6 +61,8 @@ pub(super) struct Own {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Products {
     pub(super) warps: Vec<Own>,
+    /// Registers of the warps.
+    pub(super) registers: Registers,
     /// Events that end the groups, by warpgroup.
     groups: Vec<Vec<EventId>>,
     /// Registers that products of the kernel touch.
@@ -88,6 +90,7 @@ impl Products {
         regs.dedup();
         Products {
             warps: vec![Own::default(); warps],
+            registers: Registers::new(kernel.registers.map_or(0, |r| r.count), warps),
             groups: vec![Vec::new(); warps.div_ceil(4)],
             regs,
         }

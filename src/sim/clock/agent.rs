@@ -166,6 +166,18 @@ impl Agents {
         })
     }
 
+    /// True if the agent is over when the event is.
+    pub(super) fn ends_with(&self, who: Actor, event: EventId) -> bool {
+        let Some((block, lane)) = self.split(who) else {
+            return false;
+        };
+        let joins = self.blocks.get(block).map_or(&[][..], |b| &b.joins[..]);
+        joins.iter().any(|j| match *j {
+            Join::Event(mask, e) => mask >> lane & 1 != 0 && e == event,
+            Join::Own(..) | Join::By(..) => false,
+        })
+    }
+
     /// The stamps at which the agent was joined.
     pub(super) fn joins(&self, who: Actor) -> impl Iterator<Item = (Tid, Tick)> + '_ {
         let (block, lane) = self.split(who).unwrap_or((usize::MAX, 0));

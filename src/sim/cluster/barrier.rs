@@ -18,6 +18,7 @@ use crate::kernel::{ClusterOp, Pc};
 use super::super::clock::{EventId, Snapshot};
 use super::super::machine::{Machine, Stop};
 use super::super::step::Flow;
+use super::super::tensor_fence::Told;
 use super::super::warp::lanes;
 use super::super::{DefectKind, Tid};
 
@@ -42,6 +43,9 @@ pub(crate) struct ClusterBarrier {
     /// Objects that are published with this phase, and with the one before.
     inits: Vec<EventId>,
     made: Vec<EventId>,
+    /// Fences of tensor memory before relaxed arrivals of this phase, and of the one before.
+    fences: Vec<Told>,
+    told: Vec<Told>,
     /// How many phases are over.
     pub(super) over: u64,
     /// Where each warp arrived last.
@@ -115,6 +119,11 @@ impl Machine<'_> {
                     .collect(),
             };
             self.cluster_barriers[c].released.extend(snaps);
+        } else {
+            for lane in lanes(exec) {
+                let fence = self.tensor_relaxed_arrival(w, lane);
+                self.cluster_barriers[c].fences.extend(fence);
+            }
         }
         let published = self.inits.published(w, exec);
         self.cluster_barriers[c].inits.extend(published);
@@ -151,6 +160,13 @@ impl Machine<'_> {
         for e in &self.cluster_barriers[c].made {
             clocks.observe(*e, w as u32, mask);
         }
+        let told = &self.cluster_barriers[c].told;
+        if !told.is_empty() {
+            for lane in lanes(mask) {
+                let t = Tid(self.warps[w].first + lane as u32);
+                self.tensor.fences.relaxed_wait(t, told);
+            }
+        }
         let over = self.cluster_barriers[c].over;
         self.lifetimes.started(w, mask, over);
         for lane in lanes(mask) {
@@ -172,6 +188,7 @@ impl Machine<'_> {
         barrier.over += 1;
         barrier.before = std::mem::take(&mut barrier.released);
         barrier.made = std::mem::take(&mut barrier.inits);
+        barrier.told = std::mem::take(&mut barrier.fences);
         let mut woken = Vec::new();
         for (i, of) in barrier.of.iter_mut().enumerate() {
             woken.push((c * n + i, of.waiting));

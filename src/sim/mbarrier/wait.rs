@@ -35,6 +35,10 @@ impl Machine<'_> {
             }
         } else {
             b.relaxed = true;
+            let told = [crate::sim::tensor_fence::Told::Event(b.event)];
+            self.tensor
+                .fences
+                .relaxed_wait(Tid(self.warps[w].first + lane as u32), &told);
         }
         let at = clocks.stamp(w as u32);
         Party { at, ..party }.join(&mut b.waits);
