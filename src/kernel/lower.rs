@@ -24,7 +24,7 @@ use super::header;
 use super::scope::{Binding, Frame, Label, Range};
 use super::statics::Statics;
 use super::{
-    GlobalId, GlobalVar, Guard, Inst, Kernel, Op, Param, Pc, RegId, Special, Src, WORKSPACE,
+    GlobalId, GlobalVar, Guard, Inst, Kernel, Op, Owned, Param, Pc, RegId, Special, Src, WORKSPACE,
     WORKSPACE_BYTES,
 };
 use crate::diag::{Source, Span};
@@ -133,6 +133,22 @@ impl<'a> Lowerer<'a> {
             }
             _ => None,
         });
+        let number = |of: fn(&ptx::FuncDirectiveKind) -> Option<u32>| {
+            m[function.directives].iter().find_map(|d| of(&d.kind))
+        };
+        let given = number(|d| match d {
+            ptx::FuncDirectiveKind::MaxNReg(n) => Some(*n),
+            _ => None,
+        });
+        let ctas = number(|d| match d {
+            ptx::FuncDirectiveKind::MinNCtaPerSm(n) => Some(*n),
+            _ => None,
+        });
+        let threads = maxntid.or(reqntid.map(|r| r.iter().map(|&n| u64::from(n)).product()));
+        let registers = match given {
+            Some(n) => Some(Owned::given(n)),
+            None => ctas.zip(threads).and_then(|(m, t)| Owned::left(m, t)),
+        };
         let files = m.items.iter().filter_map(|item| match item.kind {
             ptx::ItemKind::File(id) => Some((m[id].index, m[id].path)),
             _ => None,
@@ -164,6 +180,7 @@ impl<'a> Lowerer<'a> {
                 reqntid,
                 cluster,
                 maxntid,
+                registers,
                 tables: Vec::new(),
                 texts: Vec::new(),
                 join: Vec::new(),

@@ -168,6 +168,8 @@ pub struct Kernel {
     pub cluster: Option<[u32; 3]>,
     /// Threads that `.maxntid` allows, if given.
     pub maxntid: Option<u64>,
+    /// Registers of a thread when it starts, where directives say so.
+    pub registers: Option<Owned>,
     /// Jump tables of `brx.idx`.
     pub tables: Vec<Vec<Pc>>,
     /// Texts of the `Unsupported` instructions.
@@ -177,6 +179,36 @@ pub struct Kernel {
     pub join: Vec<u32>,
     /// Conditions that the size of a launch can change, in order of their instructions.
     pub conditions: Vec<conditions::Condition>,
+}
+
+/// Registers of a thread when it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owned {
+    /// How many.
+    pub count: u32,
+    /// False if `.maxnreg` gives the number; true if it is the most that `.maxntid` and `.minnctapersm` leave.
+    pub computed: bool,
+}
+
+impl Owned {
+    /// Registers of a multiprocessor.
+    const ALL: u64 = 1 << 16;
+
+    /// As many as `.maxnreg` gives: a multiple of 8.
+    pub fn given(count: u32) -> Owned {
+        Owned {
+            count: count.min(256) & !7,
+            computed: false,
+        }
+    }
+
+    /// As many as so many CTAs of so many threads leave each other on a multiprocessor, whose warps come in fours.
+    pub fn left(ctas: u32, threads: u64) -> Option<Owned> {
+        let warps = (u64::from(ctas) * threads.div_ceil(32)).next_multiple_of(4);
+        let count = (Owned::ALL.checked_div(32 * warps)? & !7).min(256) as u32;
+        let computed = true;
+        (count > 0).then_some(Owned { count, computed })
+    }
 }
 
 /// A source location of a `.loc` directive.

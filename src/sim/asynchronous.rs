@@ -41,7 +41,9 @@ impl Machine<'_> {
                 order.proxies.fence_inits(&order.clocks, w, exec);
                 self.publish_inits(w, exec);
             }
-            AsyncOp::Registers { count, more } => self.set_registers(w, pc, (*count, *more))?,
+            AsyncOp::Registers { count, more } => {
+                return self.set_registers(w, pc, (*count, *more));
+            }
             AsyncOp::WgmmaFence => self.wgmma_fence(w),
             AsyncOp::WgmmaCommit => self.wgmma_commit(w),
             AsyncOp::WgmmaWait { pending } => return Ok(self.wgmma_wait(w, *pending)),

@@ -220,7 +220,7 @@ impl Machine<'_> {
             }
             let pc = Pc(pc);
             let inst = self.inst(pc);
-            self.prelude(w, way.mask, pc)?;
+            self.prelude(w, (way.mask, yes), pc)?;
             let (sure, guards) = self.guarded(w, way.mask, inst.guard);
             if !walk.harmless {
                 self.check_set(w, pc, &guards)?;

@@ -138,6 +138,21 @@ impl Clocks {
         Tick(self.floor)
     }
 
+    /// A tick of its own, by which a thread says when something came between its releases. Publishes nothing: who acquires
+    /// a later release of the thread knows it, and who acquires an earlier one does not.
+    pub fn mark(&mut self) -> Tick {
+        self.in_layers(|_, c| {
+            c.mark();
+        });
+        self.now += 1;
+        Tick(self.now)
+    }
+
+    /// Who observed the end of an agent, and when.
+    pub fn joins(&self, who: Actor) -> impl Iterator<Item = (Tid, Tick)> + '_ {
+        self.agents.joins(who)
+    }
+
     /// True when the counter is used up: nothing can be said about later accesses, so the
     /// caller must stop with a limit.
     pub fn exhausted(&self) -> bool {

@@ -622,7 +622,7 @@ impl Machine<'_> {
         lane: usize,
         pc: Pc,
         at: u64,
-        agents: &[Actor],
+        agents: &[(Actor, u32)],
         carried: Option<Arc<Carried>>,
     ) -> Result<(), Stop> {
         self.live_object(w, lane, pc, at)?;
@@ -630,9 +630,9 @@ impl Machine<'_> {
         let t = Tid(self.warps[w].first + lane as u32);
         let snap = self.order.clocks.publish(t);
         if let Some(o) = self.objects.at.get_mut(&at) {
-            for who in agents {
+            for (who, mask) in agents {
                 let clocks = &mut self.order.clocks;
-                clocks.join_event(*who, 1 << lane, o.now.event);
+                clocks.join_event(*who, *mask, o.now.event);
             }
             o.now.known.push(snap);
             let cta = self.team.number(w) as u32;

@@ -550,6 +550,9 @@ impl Machine<'_> {
             Op::Async(op) if matches!(**op, AsyncOp::Bulk(_)) => {
                 "cp.async.bulk.wait_group, or a wait on an mbarrier that counts its bytes,"
             }
+            Op::Async(op) if matches!(**op, AsyncOp::Cluster(_)) => {
+                "a wait on the mbarrier that counts its bytes"
+            }
             Op::Async(_) => "tcgen05.commit on an mbarrier, and a wait for that,",
             _ => "cp.async.wait_group, or a wait on an mbarrier,",
         };

@@ -58,7 +58,7 @@ pub enum WarningKind {
     UninitializedRead,
     /// A racing read whose value reaches nothing.
     UnusedRead,
-    /// Registers of a load from tensor memory are read before it is waited for.
+    /// Tensor memory is used again after a load that nobody waited for, all of whose registers had come.
     MissingWait,
     /// A fence is missing that shipped kernels leave out.
     MissingFence,

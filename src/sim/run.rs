@@ -457,6 +457,7 @@ impl Machine<'_> {
                         .or_else(|| self.object_waits(w, lane))
                         .or_else(|| self.cluster_waits(w, lane))
                         .or_else(|| self.tensor_waits(w))
+                        .or_else(|| self.register_waits(w))
                     {
                         Some(text) => text,
                         None => self
@@ -484,7 +485,11 @@ impl Machine<'_> {
                 site.around = self.trails.of(first, site.pc);
             }
         }
-        if self.deadlock_is_unclear() {
+        if self.registers_decide() {
+            self.unknown(UnknownKind::NondeterministicValue, sites, || {
+                format!("{message}; in which order warpgroups get registers by setmaxnreg decides whether they go on")
+            });
+        } else if self.deadlock_is_unclear() {
             self.unknown(UnknownKind::Undefined, sites, || {
                 format!("{message}; whether exited threads count here the manual leaves open")
             });

@@ -98,7 +98,7 @@ impl Machine<'_> {
 
     /// Executes the instruction at `pc` in the lanes `mask` of warp `w`.
     pub(super) fn step(&mut self, w: usize, mask: u32, pc: Pc) -> Result<Flow, Stop> {
-        self.prelude(w, mask, pc)?;
+        self.prelude(w, (mask, mask), pc)?;
         let inst = self.inst(pc);
         if self.order.in_lock_step() && !computes(&inst.op) {
             self.order.step(w, mask);
@@ -144,15 +144,20 @@ impl Machine<'_> {
         Ok(Flow::Next)
     }
 
-    /// What is looked at before any instruction.
-    pub(super) fn prelude(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+    /// What is looked at before any instruction. Lanes outside of `certain` execute it under a condition.
+    pub(super) fn prelude(
+        &mut self,
+        w: usize,
+        (mask, certain): (u32, u32),
+        pc: Pc,
+    ) -> Result<(), Stop> {
         self.stats.warp_instructions += 1;
         self.stats.thread_instructions += mask.count_ones() as u64;
         work::spend(mask.count_ones() as u64);
         self.may_go_on()?;
         self.note_taken(w, mask, pc, Seen::Guard);
         if self.products.busy(w) {
-            self.check_busy(w, mask, pc)?;
+            self.check_busy(w, (mask, certain), pc)?;
         }
         if self.fragments.any(w) {
             self.follow_fragments(w, mask, pc)?;

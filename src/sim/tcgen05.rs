@@ -7,6 +7,7 @@
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Lanes, Pc, Space, Src, TensorOp};
 
+use super::DefectKind;
 use super::clock::Actor;
 use super::machine::{Machine, Stop};
 use super::proxy::Through;
@@ -44,9 +45,8 @@ impl Machine<'_> {
                     let v = self.tensor_cell(w, 1 << (i % LANES), pc, row, column);
                     self.set(w, dsts[i / LANES], i % LANES, v);
                 }
-                let agents = self.tensor.moving[&(w, false)].last().copied();
-                let loading = dsts.iter().filter_map(|r| Some((*r, (pc, agents?))));
-                self.products.warps[w].loading.extend(loading);
+                let load = self.tensor.last();
+                self.begin_load(w, pc, load, dsts);
             }
             TensorOp::Store { lanes, at, srcs } => {
                 let cells = self.tensor_move(w, pc, *lanes, *at, srcs.len(), true)?;
@@ -54,10 +54,13 @@ impl Machine<'_> {
                     let v = self.src(w, srcs[i / LANES], i % LANES);
                     self.tensor.set(row, column, v);
                 }
+                if let Some(agents) = self.tensor.moving[&(w, true)].last().copied() {
+                    self.store_labels(w, srcs, agents);
+                }
             }
             TensorOp::Wait(store) => {
                 if !*store {
-                    self.products.warps[w].loading.clear();
+                    self.end_loads(w);
                 }
                 // All lanes wait together for the operations of all.
                 let clocks = &mut self.order.clocks;
@@ -140,11 +143,15 @@ impl Machine<'_> {
             TensorOp::Dealloc { at, columns: n, .. } => {
                 let at = self.same_word(w, pc, *at, 0)?;
                 let n = self.same_word(w, pc, *n, 0)?;
-                self.tensor_free(w, pc, at, n)?;
+                let peer = match pair {
+                    true => self.team.peer(w, self.team.rank(w) ^ 1),
+                    false => None,
+                };
+                self.tensor_free(w, pc, (at, n), peer)?;
                 columns = Some(n);
             }
             _ => {
-                self.tensor.closed.insert(self.team.number(w));
+                self.tensor_relinquish(w, pc);
             }
         }
         match pair {
@@ -220,8 +227,12 @@ impl Machine<'_> {
         let first = self.tensor_word(w, 0, pc, s)?;
         for lane in 1..LANES {
             if self.tensor_word(w, lane, pc, s)? != first {
-                let why = "the lanes of a warp give different operands";
-                return Err(self.tensor_undefined(w, u32::MAX, pc, why));
+                let name = self.collective_name(pc);
+                let site = self.site(pc, w, 1 | 1 << lane, "is executed");
+                self.defect(DefectKind::BarrierMisuse, vec![site], || {
+                    format!("the lanes of a warp give different operands of {name}: all must give the same")
+                });
+                return Err(Stop::Finding);
             }
         }
         Ok(first.wrapping_add_signed(offset) & 0xffff_ffff)
@@ -251,9 +262,12 @@ impl Machine<'_> {
             row => row,
         };
         if row != own && (shape.rows() == 32 || row != own + 16) {
-            let why = "a warp reaches only its own 32 lanes of tensor memory, from the first or \
-                       seventeenth on";
-            return Err(self.tensor_undefined(w, u32::MAX, pc, why));
+            let (quarter, last) = (w % 4, own + 31);
+            let why = format!(
+                "warp {quarter} of a warpgroup reaches lanes {own} to {last} of tensor memory, from the first or \
+                 seventeenth of them on, and the address names lane {row}"
+            );
+            return Err(self.tensor_lifetime(w, pc, None, &why));
         }
         let first = ROWS * self.team.number(w);
         let mut cells = Vec::with_capacity(count * LANES);
@@ -262,8 +276,10 @@ impl Machine<'_> {
                 let (r, c) = shape.cell(lane, reg);
                 let c = column + c;
                 if !(0..COLUMNS as i64).contains(&c) {
-                    let why = "a column of tensor memory is from 0 to 511";
-                    return Err(self.tensor_undefined(w, u32::MAX, pc, why));
+                    let why = format!(
+                        "column {c} of tensor memory is used, which has those from 0 to 511"
+                    );
+                    return Err(self.tensor_beyond(w, u32::MAX, pc, &why));
                 }
                 cells.push((first + row + r, c as usize));
             }

@@ -87,9 +87,9 @@ impl Machine<'_> {
         let tid = self.tids(w, 1 << lane)[0];
         let mut ended = self.tensor.products.remove(&tid).unwrap_or_default();
         let now = self.order.clocks.stamp(w as u32);
-        ended.retain(|who| !self.order.clocks.all_settled(*who, 1 << lane, now));
+        ended.retain(|(who, mask)| !self.order.clocks.all_settled(*who, *mask, now));
         // A commit is a synchronous operation (section 9.7.16.6.1): later ones of its thread come after it.
-        ended.push(agents);
+        ended.push((agents, 1 << lane));
         let own = Actor(agents.0 + lane as u32);
         let carried = self.tensor.carried.get(&tid).cloned();
         for off in slots {

@@ -1,78 +1,335 @@
-//! Registers of `tcgen05.ld`, which are the load's until `tcgen05.wait::ld`.
+//! Loads from tensor memory that were not waited for: their registers, and what shows that they are over.
 //!
-//! PTX ISA 9.0 respects a true dependency on such a register (section 9.7.16.6.4.5), and wants the wait for whatever
-//! else: for writes of the register, and before the memory is used again. Kernels that forget the wait are wrong more
-//! often than they rely on that, so a use without it is a data race; but a compiler of [`WITHOUT_WAITS`] leaves every
-//! wait to the assembler, and there a read is the warning `missing-wait`.
+//! Problem: `tcgen05.ld` writes its registers later. A read of one is a true dependency, which is respected without any
+//! wait (PTX ISA 9.0, section 9.7.16.6.4.5); whatever else needs `tcgen05.wait::ld`: a write of the register, and a use of
+//! the memory. So a register is *late* in each lane until the lane reads it or the warp waits, and a write of a late one is
+//! a data race.
 //!
-//! Sound: a read that is only warned of ends the load for the lanes that read, and for nobody else. Their value has come,
-//! so the load is over; that its memory may then be written again is what the warning says of the hardware.
+//! A read is no wait for memory. Where all registers of all lanes have reached accesses to memory that are over before that
+//! memory is touched again, the load was over too, of which the manual promises nothing: the warning `missing-wait`. For
+//! that, every register of a load that is not waited for carries a label, which goes with its value through
+//! [the operations that keep it](super::carries), from lane to lane by a shuffle, until an access takes it.
+//!
+//! Sound: the warning needs, for each register of each lane, an access whose end happens before the next use of the
+//! memory. Labels are lost wherever it is not certain that they come along, so the warning is given too rarely, and the
+//! data race stands otherwise.
 
-use crate::kernel::{Pc, operands};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
-use super::clock::Actor;
+use crate::kernel::{Op, Pc, RegId, Src, operands};
+
+use super::carries::{self, Extent, Known, Way};
+use super::clock::{Actor, Tick};
+use super::collective::source_lane;
 use super::machine::{Machine, Stop};
-use super::{DefectKind, WarningKind};
+use super::value::Val;
+use super::warp::{LANES, lanes};
+use super::{DefectKind, Tid};
 
-/// Compilers that leave out `tcgen05.wait::ld`, each with how the names of its entries begin.
-const WITHOUT_WAITS: &[(&str, &str)] = &[("CuTe DSL", "kernel_cutlass_")];
+/// A register that a load is writing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Late {
+    pc: Pc,
+    /// Lanes in which nobody has read it or waited for it.
+    lanes: u32,
+}
+
+/// Bits of a register that depend on a register of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Label {
+    /// The load, by its number among operations on tensor memory.
+    load: u32,
+    part: u16,
+    /// The lane whose register it is.
+    lane: u8,
+    extent: Extent,
+}
+
+/// Labels of the registers of a warp, by lane.
+pub(super) type Labels = FxHashMap<(RegId, u8), SmallVec<[Label; 1]>>;
+
+/// An access that took a register of a load, or something made of it.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    part: u16,
+    lane: u8,
+    who: Actor,
+    at: Tick,
+}
+
+/// What became of the registers of a load.
+#[derive(Clone, Debug)]
+pub(super) struct Fate {
+    w: usize,
+    regs: Vec<RegId>,
+    /// Lanes of each register that an access has taken which is over when its instruction is.
+    taken: Vec<u32>,
+    uses: Vec<Use>,
+}
 
 impl Machine<'_> {
-    /// An instruction of a warp with loads from tensor memory under way: does it touch their registers?
-    pub(super) fn check_loading(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
-        let loading = &self.products.warps[w].loading;
-        if loading.is_empty() {
+    /// A load from tensor memory of this number has started.
+    pub(super) fn begin_load(&mut self, w: usize, pc: Pc, load: u32, dsts: &[RegId]) {
+        let own = &mut self.products.warps[w];
+        for (part, r) in dsts.iter().enumerate() {
+            let lanes = u32::MAX;
+            own.loading.insert(*r, Late { pc, lanes });
+            for lane in 0..LANES as u8 {
+                let label = Label {
+                    load,
+                    part: part as u16,
+                    lane,
+                    extent: Extent::At(0, 32),
+                };
+                own.labels.insert((*r, lane), SmallVec::from_elem(label, 1));
+            }
+        }
+        let fate = Fate {
+            w,
+            regs: dsts.to_vec(),
+            taken: vec![0; dsts.len()],
+            uses: Vec::new(),
+        };
+        self.tensor.fates.insert(load, fate);
+    }
+
+    /// A warp has waited for its loads.
+    pub(super) fn end_loads(&mut self, w: usize) {
+        self.products.warps[w].loading.clear();
+        self.products.warps[w].labels.clear();
+        // Of a load with a register that no access took there is nothing more to say.
+        self.tensor.fates.retain(|_, f| {
+            let mut seen = f.taken.clone();
+            for u in &f.uses {
+                seen[u.part as usize] |= 1 << u.lane;
+            }
+            f.w != w || seen.iter().all(|m| *m == u32::MAX)
+        });
+    }
+
+    /// An instruction of a warp with loads from tensor memory under way: does it touch their registers? Lanes outside
+    /// of `certain` execute it under a condition.
+    pub(super) fn check_loading(
+        &mut self,
+        w: usize,
+        (mask, certain): (u32, u32),
+        pc: Pc,
+    ) -> Result<(), Stop> {
+        let own = &self.products.warps[w];
+        if own.loading.is_empty() && own.labels.is_empty() {
             return Ok(());
         }
         let inst = self.inst(pc);
-        let mut read: Vec<(Pc, Actor)> = Vec::new();
-        let mut written = None;
-        operands::uses(inst, |r| {
-            let load = loading.get(&r).copied();
-            read.extend(load.filter(|l| !read.contains(l)));
-        });
-        inst.op
-            .defs(&mut |r| written = written.or(loading.get(&r).copied()));
-        let name = &self.kernel.name;
-        let without = WITHOUT_WAITS.iter().find(|c| name.starts_with(c.1));
-        let sites = |m: &Self, at: Pc, verb: &str| {
-            let here = m.site(pc, w, mask, format!("{verb} a register of it"));
-            vec![m.site(at, w, mask, "starts the load"), here]
-        };
-        let message = |verb: &str| {
-            format!(
-                "an instruction {verb} a register of tcgen05.ld while that is under way: tcgen05.wait::ld is missing \
-                 before it"
-            )
-        };
-        let wrong = match (written, read.first()) {
-            (Some((at, _)), _) => Some((at, "writes")),
-            (None, Some((at, _))) if without.is_none() => Some((*at, "reads")),
-            _ => None,
-        };
-        if let Some((at, verb)) = wrong {
-            let sites = sites(self, at, verb);
-            self.defect(DefectKind::DataRace, sites, || message(verb));
-            return Err(Stop::Finding);
+        let (yes, under) = self.guarded(w, mask, inst.guard);
+        let (sure, maybe) = (yes & certain, yes | under.mask);
+        self.check_late(w, (sure, maybe), pc)?;
+        if self.products.warps[w].labels.is_empty() {
+            return Ok(());
         }
-        let compiler = without.map_or("", |c| c.0);
-        for (at, agents) in read {
-            let sites = sites(self, at, "reads");
-            self.warn(WarningKind::MissingWait, sites, || {
+        let mut taken: SmallVec<[(RegId, u8); 8]> = SmallVec::new();
+        carries::accessed(&inst.op, &mut |r, bits| taken.push((r, bits)));
+        let at = self.order.clocks.stamp(w as u32);
+        let first = self.warps[w].first;
+        for lane in lanes(sure) {
+            for &(r, bits) in &taken {
+                let who = Actor(first + lane as u32);
+                self.take_labels(w, (r, lane, bits), (who, at), true);
+            }
+        }
+        self.move_labels(w, (sure, maybe), &inst.op);
+        Ok(())
+    }
+
+    /// A write of a late register is a data race; a read waits for it.
+    fn check_late(&mut self, w: usize, (sure, maybe): (u32, u32), pc: Pc) -> Result<(), Stop> {
+        let inst = self.inst(pc);
+        let loading = &mut self.products.warps[w].loading;
+        if loading.is_empty() || maybe == 0 {
+            return Ok(());
+        }
+        let mut read: SmallVec<[RegId; 8]> = SmallVec::new();
+        operands::uses(inst, |r| read.push(r));
+        let mut wrong = None;
+        inst.op.defs(&mut |r| {
+            if let Some(late) = loading.get(&r)
+                && late.lanes & maybe != 0
+                && !read.contains(&r)
+            {
+                wrong = wrong.or(Some((r, *late)));
+            }
+        });
+        if let Some((r, late)) = wrong {
+            let lane = (late.lanes & maybe).trailing_zeros();
+            let name = self.kernel.reg_name[r.0 as usize].clone();
+            let here = self.site(pc, w, 1 << lane, format!("overwrites {name}"));
+            let sites = vec![self.site(late.pc, w, 1 << lane, "starts the load"), here];
+            self.defect(DefectKind::DataRace, sites, || {
                 format!(
-                    "{}; {compiler} leaves that to the assembler",
-                    message("reads")
+                    "an instruction overwrites register {name}, which tcgen05.ld of the same lane still has to write: \
+                     tcgen05.wait::ld is missing before it"
                 )
             });
-            let clocks = &mut self.order.clocks;
-            let event = clocks.new_event();
-            clocks.join_event(agents, mask, event);
-            clocks.observe(event, w as u32, mask);
-            if self.warps[w].live & !mask == 0 {
-                let loading = &mut self.products.warps[w].loading;
-                loading.retain(|_, (_, load)| *load != agents);
+            return Err(Stop::Finding);
+        }
+        for r in read {
+            if let Some(late) = loading.get_mut(&r) {
+                late.lanes &= !sure;
+                if late.lanes == 0 {
+                    loading.remove(&r);
+                }
             }
         }
         Ok(())
+    }
+
+    /// An access takes what a register of a lane holds.
+    fn take_labels(
+        &mut self,
+        w: usize,
+        (r, lane, bits): (RegId, usize, u8),
+        (who, at): (Actor, Tick),
+        over: bool,
+    ) {
+        let Some(labels) = self.products.warps[w].labels.get(&(r, lane as u8)) else {
+            return;
+        };
+        for label in labels.iter().filter(|l| l.extent.meets(bits)) {
+            let Some(fate) = self.tensor.fates.get_mut(&label.load) else {
+                continue;
+            };
+            let taken = &mut fate.taken[label.part as usize];
+            if *taken >> label.lane & 1 == 1 {
+                continue;
+            }
+            if over {
+                *taken |= 1 << label.lane;
+            }
+            fate.uses.push(Use {
+                part: label.part,
+                lane: label.lane,
+                who,
+                at,
+            });
+        }
+    }
+
+    /// `tcgen05.st` takes registers: they have come when it is over.
+    pub(super) fn store_labels(&mut self, w: usize, srcs: &[Src], agents: Actor) {
+        if self.products.warps[w].labels.is_empty() {
+            return;
+        }
+        let at = self.order.clocks.stamp(w as u32);
+        for s in srcs {
+            if let Src::Reg(r) = s {
+                for lane in 0..LANES {
+                    let who = Actor(agents.0 + lane as u32);
+                    self.take_labels(w, (*r, lane, 32), (who, at), false);
+                }
+            }
+        }
+    }
+
+    /// Labels go from operands to results; what is overwritten loses its own.
+    fn move_labels(&mut self, w: usize, (sure, maybe): (u32, u32), op: &Op) {
+        let mut new: Vec<((RegId, u8), SmallVec<[Label; 1]>)> = Vec::new();
+        let labels = &self.products.warps[w].labels;
+        for lane in lanes(sure) {
+            let known = |s: Src| self.known_operand(w, s, lane);
+            let mut twice: FxHashSet<(RegId, u32, u16, u8)> = FxHashSet::default();
+            let mut cancelled: SmallVec<[(RegId, u32, u16, u8); 2]> = SmallVec::new();
+            let mut got: SmallVec<[(RegId, Label); 4]> = SmallVec::new();
+            carries::carried(op, &known, &mut |dst, src, way| {
+                let from = match way {
+                    Way::Shuffle => self
+                        .shuffled_from(w, op, lane)
+                        .filter(|l| sure >> l & 1 == 1),
+                    _ => Some(lane),
+                };
+                let Some(found) = from.and_then(|l| labels.get(&(src, l as u8))) else {
+                    return;
+                };
+                for label in found {
+                    let id = (dst, label.load, label.part, label.lane);
+                    if !twice.insert(id) && way.cancels() {
+                        cancelled.push(id);
+                    }
+                    if let Some(extent) = way.through(label.extent, known) {
+                        got.push((dst, Label { extent, ..*label }));
+                    }
+                }
+            });
+            for (dst, label) in got {
+                if cancelled.contains(&(dst, label.load, label.part, label.lane)) {
+                    continue;
+                }
+                let key = (dst, lane as u8);
+                match new.iter_mut().rev().take(4).find(|n| n.0 == key) {
+                    Some((_, all)) if !all.contains(&label) => all.push(label),
+                    Some(_) => {}
+                    None => new.push((key, SmallVec::from_elem(label, 1))),
+                }
+            }
+        }
+        let labels = &mut self.products.warps[w].labels;
+        op.defs(&mut |r| {
+            for lane in lanes(maybe) {
+                labels.remove(&(r, lane as u8));
+            }
+        });
+        labels.extend(new);
+    }
+
+    /// The lane from which a shuffle takes a value, where that is known.
+    fn shuffled_from(&self, w: usize, op: &Op, lane: usize) -> Option<usize> {
+        let Op::Shfl { mode, b, c, .. } = op else {
+            return None;
+        };
+        let (Val::Conc(b), Val::Conc(c)) = (self.src(w, *b, lane), self.src(w, *c, lane)) else {
+            return None;
+        };
+        let (from, _) = source_lane(*mode, lane as u32, b as u32, c as u32);
+        Some(from as usize)
+    }
+
+    /// What is known of an operand of a lane.
+    fn known_operand(&self, w: usize, s: Src, lane: usize) -> Known {
+        match self.src(w, s, lane) {
+            Val::Conc(n) => Known::Bits(n),
+            Val::Real(_, t) if self.values.store.is_rational(t) => Known::Finite {
+                zero: self.values.store.is_zero(t),
+            },
+            Val::Real(..)
+            | Val::Open(..)
+            | Val::Bits(_)
+            | Val::Sum(..)
+            | Val::Pred(_)
+            | Val::Unset
+            | Val::Absent => Known::Open,
+        }
+    }
+
+    /// A register of a load that had not surely come before what these threads do now: its name, and the lanes; none if
+    /// all had. The error is a load of which nothing is known.
+    pub(super) fn open_register(
+        &self,
+        load: u32,
+        tids: &[Tid],
+    ) -> Result<Option<(String, u32)>, ()> {
+        let fate = self.tensor.fates.get(&load).ok_or(())?;
+        let mut seen = vec![0u32; fate.regs.len()];
+        let clocks = &self.order.clocks;
+        for u in &fate.uses {
+            let bit = 1 << u.lane;
+            let have = &mut seen[u.part as usize];
+            if *have & bit == 0 && tids.iter().all(|t| clocks.ordered(u.who, u.at, *t)) {
+                *have |= bit;
+            }
+        }
+        let open = seen.iter().position(|m| *m != u32::MAX);
+        Ok(open.map(|i| {
+            let name = &self.kernel.reg_name[fate.regs[i].0 as usize];
+            (name.to_string(), !seen[i])
+        }))
     }
 }

@@ -11,10 +11,10 @@
 use crate::answer::AssumptionKind;
 use crate::kernel::{Pc, TensorOp};
 
+use super::DefectKind;
 use super::clock::Actor;
 use super::machine::{Machine, Stop};
 use super::step::Flow;
-use super::{DefectKind, UnknownKind};
 
 /// A warp that waits for one of the other CTA of its pair.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl Machine<'_> {
         self.warps[other.w].blocked &= !live;
         if other.columns != columns {
             let site = self.site(pc, w, u32::MAX, "is executed");
-            self.unknown(UnknownKind::Undefined, vec![site], || {
+            self.defect(DefectKind::BarrierMisuse, vec![site], || {
                 format!("{name}: the CTAs of a pair name different numbers of columns")
             });
             return Err(Stop::Finding);

@@ -119,7 +119,7 @@ impl Machine<'_> {
             all.filter(|p| kept(p.0, p.1))
                 .map(|p| places.cell(p.0, p.1)),
         );
-        self.tensor_accumulate(by, &about, &places, &cells)?;
+        self.tensor_accumulate(by, m, &about, &places, &cells)?;
         if let Some(scales) = m.scales {
             let chunks = usize::from(m.chunks);
             self.scale_factors(by, (&about, chunks), &ctas, scales, (&mut left, &mut right))?;
@@ -255,7 +255,7 @@ impl Machine<'_> {
         let fits = row == 0 || (row == 16 && half);
         if !fits || column + width > COLUMNS {
             let why = "an operand of tcgen05.mma does not lie in tensor memory as its shape needs";
-            return Err(self.tensor_undefined(by.w, 1 << by.lane, by.pc, why));
+            return Err(self.tensor_beyond(by.w, 1 << by.lane, by.pc, why));
         }
         Ok((row, column))
     }
@@ -264,6 +264,7 @@ impl Machine<'_> {
     fn tensor_accumulate(
         &mut self,
         by: &Issue,
+        m: &TensorMma,
         about: &About,
         places: &Places,
         cells: &[(usize, usize)],
@@ -272,7 +273,12 @@ impl Machine<'_> {
         // The address stands for the accumulator: same columns, same alignment of lanes.
         let shape = (about.rows << 32 | about.columns << 16 | about.depth) as u64;
         let (row, column) = places.cell(0, 0);
-        let touch = Touch::Accumulate((row * COLUMNS + column) as u64, shape);
+        let touch = Touch::Accumulate {
+            at: (row * COLUMNS + column) as u64,
+            shape,
+            kind: m.kind,
+            pair: m.pair,
+        };
         self.tensor_touch(w, mask, pc, by.agents, touch, true, cells)?;
         self.track(by);
         Ok(())
@@ -281,7 +287,8 @@ impl Machine<'_> {
     /// An operation that commits of its thread track.
     fn track(&mut self, by: &Issue) {
         let tid = self.tids(by.w, 1 << by.lane)[0];
-        self.tensor.products.entry(tid).or_default().push(by.agents);
+        let tracked = self.tensor.products.entry(tid).or_default();
+        tracked.push((by.agents, 1 << by.lane));
         let carried = std::sync::Arc::new(self.order.clocks.carry(tid));
         self.tensor.carried.insert(tid, carried);
         self.tensor.commits.product(tid);
@@ -342,7 +349,7 @@ impl Machine<'_> {
         let plain = std::mem::take(right);
         for (c, &cta) in ctas.iter().enumerate() {
             let at_a = (at[0], about.scales[0], chunks);
-            let scales = self.tensor_scales(by, at_a, about.scale, cta, rows)?;
+            let scales = self.tensor_scales(by, at_a, about.scale, (cta, ctas.len()), rows)?;
             for (k, x) in left[c * rows * depth..][..rows * depth]
                 .iter_mut()
                 .enumerate()
@@ -350,7 +357,8 @@ impl Machine<'_> {
                 *x = self.values.store.mul(*x, scales[k / size]);
             }
             let at_b = (at[1], about.scales[1], chunks);
-            let scales = self.tensor_scales(by, at_b, about.scale, cta, about.columns)?;
+            let scales =
+                self.tensor_scales(by, at_b, about.scale, (cta, ctas.len()), about.columns)?;
             for (k, x) in plain.iter().enumerate() {
                 right.push(self.values.store.mul(*x, scales[k / size]));
             }
@@ -364,7 +372,7 @@ impl Machine<'_> {
         by: &Issue,
         (at, byte, chunks): (Addr, u8, usize),
         fmt: Fmt,
-        cta: usize,
+        (cta, ctas): (usize, usize),
         rows: usize,
     ) -> Result<Vec<TermId>, Stop> {
         let (w, pc, mask) = (by.w, by.pc, 1 << by.lane);
@@ -383,13 +391,22 @@ impl Machine<'_> {
         let width = rows.div_ceil(32);
         if base >> 16 & 0x3fff != 0 || column + width > COLUMNS {
             let why = "the scales of a factor do not lie in tensor memory as its shape needs";
-            return Err(self.tensor_undefined(w, mask, pc, why));
+            return Err(self.tensor_beyond(w, mask, pc, why));
         }
         let first = cta * ROWS;
         let cells: Vec<(usize, usize)> = (0..ROWS.min(rows.next_multiple_of(32) * 4))
             .flat_map(|lane| (column..column + width).map(move |c| (first + lane, c)))
             .collect();
-        self.tensor_touch(w, mask, pc, by.agents, Touch::Factor, false, &cells)?;
+        let pair = ctas == 2;
+        self.tensor_touch(
+            w,
+            mask,
+            pc,
+            by.agents,
+            Touch::Factor { pair },
+            false,
+            &cells,
+        )?;
         let mut out = Vec::with_capacity(rows * chunks);
         for i in 0..rows {
             let (lane, c) = (first + i % 32, column + i / 32);
@@ -428,7 +445,7 @@ impl Machine<'_> {
         let column = (base & 0xffff) as usize;
         if base >> 16 != 0 || column + bytes / 4 > COLUMNS {
             let why = "tcgen05.cp goes to lane 0 of columns from 0 to 511";
-            return Err(self.tensor_undefined(w, mask, pc, why));
+            return Err(self.tensor_beyond(w, mask, pc, why));
         }
         let (desc, object) = self.tensor_descriptor(by, from)?;
         let word = MatTy::Int {
@@ -448,7 +465,7 @@ impl Machine<'_> {
                 }
             }
             let touched: Vec<(usize, usize)> = cells.iter().map(|c| (c.0, c.1)).collect();
-            self.tensor_touch(w, mask, pc, by.agents, Touch::Copy, true, &touched)?;
+            self.tensor_touch(w, mask, pc, by.agents, Touch::Copy { pair }, true, &touched)?;
             for (lane, at, row, c) in cells {
                 let v = self.values.of_bits(words[row * bytes / 4 + c]);
                 self.tensor.set(lane, at, v);
@@ -515,7 +532,16 @@ impl Machine<'_> {
             cells.extend((0..width).map(|c| places.cell(i, c)));
         }
         let (w, mask, pc) = (by.w, 1 << by.lane, by.pc);
-        self.tensor_touch(w, mask, pc, by.agents, Touch::Factor, false, &cells)?;
+        let pair = ctas.len() == 2;
+        self.tensor_touch(
+            w,
+            mask,
+            pc,
+            by.agents,
+            Touch::Factor { pair },
+            false,
+            &cells,
+        )?;
         let mut out = Vec::with_capacity(about.rows * about.depth);
         for (row, column) in cells {
             let v = self.tensor_cell(w, mask, pc, row, column);

@@ -31,9 +31,10 @@ use super::place::Target;
 use super::proxy::Reader;
 use super::race::Kind;
 use super::step::Flow;
+use super::tensor_load::{Labels, Late};
 use super::value::Val;
 use super::warp::LANES;
-use super::warpgroup::Alike;
+use super::warpgroup::{Alike, Registers};
 use super::{DefectKind, UnknownKind};
 
 /// What a warp has under way.
@@ -47,8 +48,10 @@ pub(super) struct Own {
     pub(super) issued: Vec<Alike>,
     /// Registers of products under way: group, written by the product, instruction.
     busy: FxHashMap<RegId, (u32, bool, Pc)>,
-    /// Registers that loads from tensor memory are writing, each with its instruction and the agents of the load.
-    pub(super) loading: FxHashMap<RegId, (Pc, Actor)>,
+    /// Registers that loads from tensor memory are writing.
+    pub(super) loading: FxHashMap<RegId, Late>,
+    /// Where their values have got to.
+    pub(super) labels: Labels,
     /// Registers of products at the last fence.
     fenced: Option<FxHashMap<RegId, [Val; LANES]>>,
     /// Waits until the group of its warpgroup has come so far.
@@ -59,6 +62,8 @@ pub(super) struct Own {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Products {
     pub(super) warps: Vec<Own>,
+    /// Registers of the warps.
+    pub(super) registers: Registers,
     /// Events that end the groups, by warpgroup.
     groups: Vec<Vec<EventId>>,
     /// Registers that products of the kernel touch.
@@ -86,6 +91,7 @@ impl Products {
         regs.dedup();
         Products {
             warps: vec![Own::default(); warps],
+            registers: Registers::new(kernel.registers.map_or(0, |r| r.count), warps),
             groups: vec![Vec::new(); warps.div_ceil(4)],
             regs,
         }
@@ -94,15 +100,22 @@ impl Products {
     /// True if registers of a warp belong to products, or to loads from tensor memory.
     #[inline]
     pub(super) fn busy(&self, w: usize) -> bool {
-        !self.warps[w].busy.is_empty() || !self.warps[w].loading.is_empty()
+        let own = &self.warps[w];
+        !own.busy.is_empty() || !own.loading.is_empty() || !own.labels.is_empty()
     }
 }
 
 impl Machine<'_> {
-    /// An instruction of a warp with products under way: does it touch their registers?
-    pub(super) fn check_busy(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+    /// An instruction of a warp with products under way: does it touch their registers? Lanes outside of `certain` execute it
+    /// under a condition.
+    pub(super) fn check_busy(
+        &mut self,
+        w: usize,
+        (mask, certain): (u32, u32),
+        pc: Pc,
+    ) -> Result<(), Stop> {
         let inst = self.inst(pc);
-        self.check_loading(w, mask, pc)?;
+        self.check_loading(w, (mask, certain), pc)?;
         if let Op::Async(op) = &inst.op
             && matches!(**op, AsyncOp::Wgmma(_))
         {

@@ -30,9 +30,9 @@ kinds! {
             hint: "--strict counts this as a data race"
         }
         MissingWait "missing-wait" {
-            "Registers of `tcgen05.ld` are used before `tcgen05.wait::ld`.",
-            "Compilers of a closed list leave the wait out where the hardware orders the use; elsewhere it is a data race.",
-            "tcgen05.ld.sync.aligned.32x32b.x1.b32 {r}, [t];\nst.global.b32 [y], r;",
+            "Tensor memory is used again after `tcgen05.ld` without `tcgen05.wait::ld`.",
+            "Every register of the load was in an access to memory that was over by then, so the load was; PTX promises nothing there.",
+            "tcgen05.ld.sync.aligned.32x32b.x1.b32 {r}, [t];\nst.global.b32 [y], r;   // and no wait\nbar.sync 0;\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 t, 32;",
             hint: "--strict counts this as a data race"
         }
         MissingInval "missing-inval" {

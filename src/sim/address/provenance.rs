@@ -466,7 +466,8 @@ impl Provenances {
         };
         let b = self.base(*base);
         matches!(b.space, Space::Param | Space::Local)
-            && b.size.is_some_and(|size| number.wrapping_sub(b.number) <= size)
+            && b.size
+                .is_some_and(|size| number.wrapping_sub(b.number) <= size)
     }
 
     /// The object whose address the field of a matrix descriptor holds.

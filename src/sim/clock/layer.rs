@@ -69,17 +69,10 @@ impl Clocks {
         own.is_some_and(|(_, c)| c.ordered(who, at, later))
     }
 
-    /// [`Clocks::unordered`] by the edges of a layer; of the exact order, if there is no such layer.
-    pub fn unordered_in(
-        &self,
-        layer: Layer,
-        (base, mask): (Actor, u32),
-        at: Tick,
-        later: Tid,
-    ) -> Option<u32> {
+    /// The clocks of a layer; these, if there is no such layer.
+    pub fn seen_in(&self, layer: Layer) -> &Clocks {
         let own = self.layers.iter().find(|(l, _)| *l == layer);
         own.map_or(self, |(_, c)| c)
-            .unordered(base, mask, at, later)
     }
 
     /// What is done in the exact order is done in each layer.

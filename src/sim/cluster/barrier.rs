@@ -46,6 +46,9 @@ pub(crate) struct ClusterBarrier {
     /// Objects that are published with this phase, and with the one before.
     inits: Vec<EventId>,
     made: Vec<EventId>,
+    /// Fences of tensor memory before relaxed arrivals of this phase, and of the one before.
+    fences: Vec<Told>,
+    told: Vec<Told>,
     /// How many phases are over.
     pub(super) over: u64,
     /// Where each warp arrived last.
@@ -119,8 +122,7 @@ impl Machine<'_> {
                     .collect(),
             };
             self.cluster_barriers[c].released.extend(snaps);
-        }
-        if !release {
+        } else {
             let cta = self.team.number(w) as u32;
             for t in lanes(exec).map(|l| Tid(self.warps[w].first + l as u32)) {
                 let heads = self.patterns.released(t, cta, Reach::Cluster);
@@ -190,6 +192,7 @@ impl Machine<'_> {
         barrier.before = std::mem::take(&mut barrier.released);
         barrier.fenced_before = std::mem::take(&mut barrier.fenced);
         barrier.made = std::mem::take(&mut barrier.inits);
+        barrier.told = std::mem::take(&mut barrier.fences);
         let mut woken = Vec::new();
         for (i, of) in barrier.of.iter_mut().enumerate() {
             woken.push((c * n + i, of.waiting));

@@ -14,16 +14,21 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, ClusterOp, Pc, Space, Src};
 use crate::term::TermId;
 
-use super::super::UnknownKind;
+use super::super::clock::Actor;
 use super::super::machine::{Machine, SHARED, Stop};
 use super::super::place::Target;
 use super::super::proxy::Through;
 use super::super::race::Kind;
 use super::super::step::Under;
 use super::super::value::Val;
+use super::super::{DefectKind, Tid, UnknownKind};
 
 /// Bytes of a response.
 const BYTES: u32 = 16;
+
+/// What is taken for granted of requests to cancel launches.
+pub const ONE_SCHEDULE: &str = "of the schedules with clusterlaunchcontrol.try_cancel one is run: the first cluster of \
+    the grid cancels those after it, all but the last of three or more, and every other request fails";
 
 /// What a request came to.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +45,8 @@ pub(crate) struct Requests {
     responses: rustc_hash::FxHashMap<TermId, Response>,
     /// The request that failed.
     failed: Option<Pc>,
+    /// The agent that wrote its response to the CTA that asked.
+    told: Option<Actor>,
 }
 
 impl Machine<'_> {
@@ -71,7 +78,8 @@ impl Machine<'_> {
         }
         self.effects += 1;
         for lane in super::super::warp::lanes(exec) {
-            let response = self.request(w, lane, pc);
+            let response = self.request(w, lane, pc)?;
+            let failed = response.first.is_none();
             let ranks = match all {
                 true => (0..self.team.size()).collect(),
                 false => vec![self.team.rank(w)],
@@ -80,26 +88,43 @@ impl Machine<'_> {
             let high = self.fresh_bits(64);
             self.requests.responses.insert(low, response);
             for rank in ranks {
-                self.respond((w, lane, pc), (space, to, object), rank, [low, high])?;
+                let agents = self.respond((w, lane, pc), (space, to, object), rank, [low, high])?;
+                if failed && rank == self.team.rank(w) {
+                    self.requests.told = Some(Actor(agents.0 + lane as u32));
+                }
             }
         }
         Ok(())
     }
 
     /// What the next request of the cluster comes to.
-    fn request(&mut self, w: usize, lane: usize, pc: Pc) -> Response {
+    fn request(&mut self, w: usize, lane: usize, pc: Pc) -> Result<Response, Stop> {
         let cta = self.team.cta(w);
         let first = self.launch.cancelled(cta, self.requests.made);
         self.requests.made += 1;
-        self.found.assumptions.insert(AssumptionKind::Scheduling.says(
-            "of the schedules with clusterlaunchcontrol.try_cancel one is run: the first cluster of the grid cancels those \
-             after it, all but the last of three or more, and every other request fails",
-        ));
+        self.found
+            .assumptions
+            .insert(AssumptionKind::Scheduling.says(ONE_SCHEDULE));
         if let (None, Some(before)) = (first, self.requests.failed) {
             let sites = vec![
                 self.site(before, w, 1 << lane, "fails"),
                 self.site(pc, w, 1 << lane, "is executed after it"),
             ];
+            let me = Tid(self.warps[w].first + lane as u32);
+            let clocks = &self.order.clocks;
+            let at = clocks.stamp(w as u32);
+            if self
+                .requests
+                .told
+                .is_some_and(|who| clocks.ordered(who, at, me))
+            {
+                self.defect(DefectKind::BarrierMisuse, sites, || {
+                    "clusterlaunchcontrol.try_cancel after a response that said that nothing is left to cancel, which \
+                     the thread had waited for"
+                        .into()
+                });
+                return Err(Stop::Finding);
+            }
             self.unknown(UnknownKind::Undefined, sites, || {
                 "clusterlaunchcontrol.try_cancel after a request that failed: if the CTA has seen that, the manual leaves it \
                  open"
@@ -109,7 +134,7 @@ impl Machine<'_> {
         if first.is_none() {
             self.requests.failed = Some(pc);
         }
-        Response { first }
+        Ok(Response { first })
     }
 
     /// Writes the response to a CTA of the cluster, whose mbarrier counts it.
@@ -119,7 +144,7 @@ impl Machine<'_> {
         (space, to, object): (Space, Addr, Addr),
         rank: u32,
         halves: [TermId; 2],
-    ) -> Result<(), Stop> {
+    ) -> Result<Actor, Stop> {
         let agents = self.order.clocks.fork(w as u32);
         let slot = self.team.peer(w, rank).map(|n| self.team.slot(n));
         let mut places = Vec::with_capacity(2);
@@ -156,7 +181,8 @@ impl Machine<'_> {
             region.store(&mut self.values, at, 8, Val::Bits(half));
         }
         self.touch_object(w, pc, &[object], Some(agents))?;
-        self.complete_bytes(w, lane, pc, object.off as u64, u64::from(BYTES), agents)
+        self.complete_bytes(w, lane, pc, object.off as u64, u64::from(BYTES), agents)?;
+        Ok(agents)
     }
 
     /// The response that a register holds.

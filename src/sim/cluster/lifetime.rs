@@ -158,10 +158,9 @@ impl Machine<'_> {
                 clocks.unordered(a.who, a.mask, a.at, t).is_none()
             };
             let by_default = |l: usize| {
-                let (t, who) = (Tid(first + l as u32), (a.who, a.mask));
-                clocks
-                    .unordered_in(Layer::DefaultScope, who, a.at, t)
-                    .is_none()
+                let clocks = clocks.seen_in(Layer::DefaultScope);
+                let t = Tid(first + l as u32);
+                clocks.unordered(a.who, a.mask, a.at, t).is_none()
             };
             a.by_default |= lanes(mask).any(by_default);
             a.relaxed |= passed >= a.phase;

@@ -23,6 +23,7 @@ mod lifetime;
 mod ops;
 mod remote;
 
+pub use cancel::ONE_SCHEDULE;
 pub(super) use cancel::Requests;
 pub(super) use lifetime::Lifetimes;
 
