@@ -88,7 +88,7 @@ pub(super) fn or_alone(
         Some(each) if !concerns(subject.kernel) => {
             let all = together(subject);
             // Too many orders to run: what is open of each CTA says more.
-            let late = |f: &Finding<UnknownKind>| f.kind == UnknownKind::Limit;
+            let late = |f: &Finding<UnknownKind>| !counting || f.kind == UnknownKind::Limit;
             match all.outcome.unknowns.iter().any(late) {
                 true => each,
                 false => all,
