@@ -92,6 +92,6 @@ pub fn decided(kind: DefectKind, about: About) -> Decided {
             Registers | Control | Cluster | Agents => Impossible,
         },
         // Of what is not followed alone.
-        DefectKind::Lifetime => Impossible,
+        DefectKind::OrderDependent | DefectKind::Lifetime => Impossible,
     }
 }

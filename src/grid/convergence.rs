@@ -18,7 +18,7 @@ use crate::sim::{Finding, UnknownKind};
 use crate::spec::Converged;
 
 use super::discharge::discharge;
-use super::together::compare;
+use super::together::{By, compare};
 use super::{Covered, Subject};
 
 /// What is taken for granted of masks.
@@ -66,8 +66,8 @@ pub(super) fn each(subject: &Subject, cover: impl Fn(&Subject) -> Covered) -> Co
             break;
         }
         if !subject.without_values {
-            let by = "which lanes activemask names";
-            compare(&mut whole.outcome, &left, (by, &[]), &one);
+            let by = By::Order("which lanes activemask names", Vec::new());
+            compare(&mut whole.outcome, &left, &by, &one);
         }
     }
     let Some(mut whole) = whole else { return free };

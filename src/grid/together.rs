@@ -9,17 +9,18 @@
 //! between the runs: where they are equal over the reals only, a note says so (floats that are words must be the same
 //! operations), and where they are not, the result is `order-dependent`, with the first step at which the orders part.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::answer::AssumptionKind;
-use crate::kernel::awaits::awaits;
+use crate::kernel::awaits::{Awaits, awaits};
+use crate::kernel::{Kernel, Op, Pc};
 use crate::sim::join::{Memories, Symbols};
-use crate::sim::strong::hold::{Choice, Plan};
+use crate::sim::strong::hold::{Choice, Plan, Steps};
 use crate::sim::strong::{concerns, counts, waits};
 use crate::sim::{
-    DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Site, UnknownKind, WarningKind,
-    Writes,
+    DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Site, Tid, UnknownKind,
+    WarningKind, Writes,
 };
 use crate::spec::Role;
 use crate::term::ArrayId;
@@ -37,9 +38,20 @@ const MAX_WORK: u64 = 1 << 23;
 /// Most threads of a grid in which nothing orders threads but that they count in turn.
 const MAX_COUNTING: u64 = 256;
 
+/// Most threads of a grid in which nothing orders threads but that they read volatile words, and most runs of one.
+const MAX_VOLATILE: u64 = 1 << 10;
+const MAX_VOLATILE_RUNS: usize = 1 << 6;
+
+/// The first target whose lanes go on independently, so that a volatile load may miss what another lane of its warp wrote.
+const INDEPENDENT: u32 = 70;
+
 /// Most runs of such a grid, and of one with many steps, since its orders differ or are one from the start.
 const MAX_COUNTING_RUNS: usize = 1 << 7;
 const MANY_STEPS: (usize, usize) = (6, 8);
+
+/// Old values that a thread reads at one place, after which it is taken to spin there, and most old values of one more run.
+const MANY_OLD: usize = 64;
+const ONLY_OLD: usize = 1 << 12;
 
 /// What is taken for granted where a thread waits for another.
 const PROGRESS: &str =
@@ -54,9 +66,11 @@ pub(super) fn or_alone(
     let launch = &subject.resolved.launch;
     let whole = ranks.len() as u64 == launch.ctas();
     let compared = !launch.numbers && launch.trees.is_none();
-    let few = u64::from(launch.threads()).saturating_mul(launch.ctas()) <= MAX_COUNTING;
-    let counting = launch.words.is_none() && few && counts(subject.kernel);
-    if !whole || !compared || !concerns(subject.kernel) && !counting {
+    let threads = u64::from(launch.threads()).saturating_mul(launch.ctas());
+    let plain = launch.words.is_none();
+    let counting = plain && threads <= MAX_COUNTING && counts(subject.kernel);
+    let looking = plain && threads <= MAX_VOLATILE && is_volatile(subject.kernel);
+    if !whole || !compared || !concerns(subject.kernel) && !counting && !looking {
         return alone(subject, ranks);
     }
     // A race may be none where strong accesses, whose order is open, turn out to order it.
@@ -74,7 +88,7 @@ pub(super) fn or_alone(
         Some(each) if !concerns(subject.kernel) => {
             let all = together(subject);
             // Too many orders to run: what is open of each CTA says more.
-            let late = |f: &Finding<UnknownKind>| f.kind == UnknownKind::Limit;
+            let late = |f: &Finding<UnknownKind>| !counting || f.kind == UnknownKind::Limit;
             match all.outcome.unknowns.iter().any(late) {
                 true => each,
                 false => all,
@@ -106,12 +120,14 @@ fn together(subject: &Subject) -> Covered {
 fn explore(subject: &Subject) -> (Outcome, u64) {
     let limits = subject.limits(subject.deciding.limits.memory);
     let awaits = Arc::new(awaits(subject.kernel));
-    let most = match concerns(subject.kernel) {
-        true => MAX_RUNS,
-        false => MAX_COUNTING_RUNS,
+    let most = match (concerns(subject.kernel), counts(subject.kernel)) {
+        (true, _) => MAX_RUNS,
+        (false, true) => MAX_COUNTING_RUNS,
+        (false, false) => MAX_VOLATILE_RUNS,
     };
     let mut whole: Option<(Outcome, Vec<Choice>)> = None;
     let (mut plan, mut terms, mut work) = (Vec::new(), 0, 0);
+    let mut spins: Option<Site> = None;
     for runs in 1.. {
         let following = Plan {
             awaits: awaits.clone(),
@@ -130,6 +146,7 @@ fn explore(subject: &Subject) -> (Outcome, u64) {
                 .push(AssumptionKind::Scheduling.says(PROGRESS));
         }
         let next = following_plan(&steps.choices);
+        let choices = steps.choices.clone();
         work += ended.stats.warp_instructions;
         let hopeless =
             most < MAX_RUNS && steps.choices.len() > MANY_STEPS.0 && runs >= MANY_STEPS.1;
@@ -140,6 +157,21 @@ fn explore(subject: &Subject) -> (Outcome, u64) {
                 if steps.doubtful {
                     doubt(&mut ended);
                 }
+                // What was there before was never written.
+                if let Some((_, choices)) = &whole
+                    && let Some(sites) = by_loads(subject, &awaits, choices, &steps)
+                {
+                    let unset = |d: &&mut Finding<DefectKind>| {
+                        d.kind == DefectKind::UninitializedRead
+                    };
+                    for d in ended.defects.iter_mut().filter(unset) {
+                        d.kind = DefectKind::OrderDependent;
+                        d.message = format!(
+                            "a value of another thread, or what was never written, decides an output: {NO_ORDER}"
+                        );
+                        d.sites = sites.clone();
+                    }
+                }
                 // What the orders before found is found.
                 if let Some((whole, _)) = whole {
                     ended.join(whole, Symbols::Shared);
@@ -148,16 +180,27 @@ fn explore(subject: &Subject) -> (Outcome, u64) {
             }
             None => whole = Some((ended, steps.choices)),
             Some((whole, choices)) => {
-                let sites = parting(choices, &steps.choices);
+                let by = match by_loads(subject, &awaits, choices, &steps) {
+                    Some(sites) => By::Loads(sites),
+                    None => By::Order("the order of these steps", parting(choices, &steps.choices)),
+                };
                 let left = whole.join(ended, Symbols::Shared);
-                compare(whole, &left, ("the order of these steps", &sites), subject);
+                compare(whole, &left, &by, subject);
             }
         }
+        let last = spins.is_some();
+        spins = spins.or_else(|| spinning(subject, &choices));
         match (next, &mut whole) {
-            (Some(next), _) if !late => plan = next,
+            // A thread that spins reads old values as often as the schedule likes. One run more reads nothing else.
+            (Some(_), _) if !late && !last && spins.is_some() => {
+                plan = vec![u32::MAX; ONLY_OLD];
+            }
+            (Some(next), _) if !late && !last => plan = next,
             (next, Some((whole, _))) => {
-                if next.is_some() {
-                    whole.unknowns.push(too_many(runs));
+                match spins {
+                    Some(site) if last || next.is_some() => whole.unknowns.push(goes_round(site)),
+                    _ if next.is_some() => whole.unknowns.push(too_many(runs)),
+                    _ => {}
                 }
                 break;
             }
@@ -203,6 +246,38 @@ fn too_many(runs: usize) -> Finding<UnknownKind> {
     }
 }
 
+/// Where a thread reads old values again and again.
+fn spinning(subject: &Subject, choices: &[Choice]) -> Option<Site> {
+    let reads = |c: &&Choice| {
+        let inst = &subject.kernel.insts[c.pc.0 as usize];
+        c.taken > 0 && matches!(inst.op, Op::Ld { .. })
+    };
+    let old: Vec<&Choice> = choices.iter().filter(reads).collect();
+    if old.len() < MANY_OLD {
+        return None;
+    }
+    let mut counts: BTreeMap<([u32; 3], Tid, Pc), usize> = BTreeMap::new();
+    for c in &old {
+        *counts.entry((c.cta, c.thread, c.pc)).or_default() += 1;
+    }
+    let most = old
+        .iter()
+        .find(|c| counts[&(c.cta, c.thread, c.pc)] >= MANY_OLD)?;
+    Some(site(most, "reads an old value in each round"))
+}
+
+fn goes_round(site: Site) -> Finding<UnknownKind> {
+    Finding {
+        kind: UnknownKind::Limit,
+        message: format!(
+            "a loop that does more than wait reads a value that another thread overwrites, and may read the old one \
+             in any number of rounds; it was followed for {MANY_OLD} of them"
+        ),
+        count: 1,
+        sites: vec![site],
+    }
+}
+
 /// The choices of the run after one.
 fn following_plan(choices: &[Choice]) -> Option<Vec<u32>> {
     let last = choices.iter().rposition(|c| c.taken + 1 < c.of)?;
@@ -211,16 +286,64 @@ fn following_plan(choices: &[Choice]) -> Option<Vec<u32>> {
     Some(plan)
 }
 
-/// The first steps in which two orders differ.
-fn parting(one: &[Choice], two: &[Choice]) -> Vec<Site> {
-    let site = |c: &Choice| Site {
+fn site(c: &Choice, text: &str) -> Site {
+    Site {
         around: Vec::new(),
         launch: 0,
         cta: Some(c.cta),
         pc: c.pc,
         threads: vec![c.thread],
-        text: "comes first".into(),
+        text: text.into(),
+    }
+}
+
+/// What makes two runs differ.
+pub(super) enum By {
+    /// The order of steps, in words, with the places.
+    Order(&'static str, Vec<Site>),
+    /// What volatile loads give, with the places of the first and of a write that it may miss.
+    Loads(Vec<Site>),
+}
+
+/// What is missing where a volatile load decides.
+const NO_ORDER: &str = "nothing orders this volatile load and the write, and a barrier between them is missing; no data race \
+                        by the manual, for both are strong";
+
+/// Are volatile loads outside of loops that wait all that makes two runs differ? The places, if so.
+fn by_loads(
+    subject: &Subject,
+    awaits: &Awaits,
+    one: &[Choice],
+    two: &Steps,
+) -> Option<Vec<Site>> {
+    let kernel = subject.kernel;
+    let volatile = |c: &Choice| match &kernel.insts[c.pc.0 as usize].op {
+        Op::Ld { access, .. } => access.volatile && !awaits.by_access.contains_key(&c.pc),
+        _ => false,
     };
+    let both = || one.iter().zip(&two.choices);
+    let at = both().position(|(a, b)| a.taken != b.taken)?;
+    let later = one[at..].iter().chain(&two.choices[at..]);
+    let write = two.missed.get(&at)?;
+    // Where fences and loops that wait order threads too, what else may have been read is no matter of a barrier alone.
+    let alone = kernel.sm >= INDEPENDENT && !concerns(kernel);
+    (alone && later.into_iter().all(volatile)).then(|| {
+        vec![
+            site(&two.choices[at], "reads this value or the one before"),
+            site(write, "writes it"),
+        ]
+    })
+}
+
+/// True if threads of a kernel read volatile words.
+fn is_volatile(kernel: &Kernel) -> bool {
+    let reads = |op: &Op| matches!(op, Op::Ld { access, .. } if access.volatile);
+    kernel.insts.iter().any(|inst| reads(&inst.op))
+}
+
+/// The first steps in which two orders differ.
+fn parting(one: &[Choice], two: &[Choice]) -> Vec<Site> {
+    let site = |c: &Choice| site(c, "comes first");
     let differ = one.iter().zip(two).find(|(a, b)| a.taken != b.taken);
     differ
         .into_iter()
@@ -232,16 +355,21 @@ fn parting(one: &[Choice], two: &[Choice]) -> Vec<Site> {
 pub(super) fn compare(
     whole: &mut Outcome,
     other: &Memories,
-    (by, sites): (&str, &[Site]),
+    by: &By,
     subject: &Subject,
 ) {
     let mut arrays: BTreeSet<ArrayId> = whole.writes.keys().copied().collect();
     arrays.extend(other.writes.keys());
     arrays.retain(|a| subject.arrays[*a].role != Some(Role::Scratch));
     let none = Writes::new();
+    let decides = matches!(by, By::Loads(_));
     for a in arrays {
         let name = &subject.arrays[a].name;
         let [ours, theirs] = [&whole.writes, &other.writes].map(|w| w.get(&a).unwrap_or(&none));
+        let (by, sites) = match by {
+            By::Order(by, sites) => (*by, sites),
+            By::Loads(sites) => ("which value a volatile load gives", sites),
+        };
         let open = |off: u64| Finding {
             kind: UnknownKind::OrderDependent,
             message: format!("what {name} holds at byte {off} depends on {by}"),
@@ -264,7 +392,15 @@ pub(super) fn compare(
                         count: 1,
                         sites: sites.to_vec(),
                     },
-                    otherwise: Otherwise::Open(open(*off)),
+                    otherwise: match decides {
+                        true => Otherwise::Defect(Finding {
+                            kind: DefectKind::OrderDependent,
+                            message: format!("what {name} holds at byte {off} depends on {by}: {NO_ORDER}"),
+                            count: 1,
+                            sites: sites.to_vec(),
+                        }),
+                        false => Otherwise::Open(open(*off)),
+                    },
                 }),
             }
         }

@@ -10,6 +10,10 @@
 //! only counts rounds, or the length of a sleep, is not live, because nothing that is live is made of it; one that
 //! also ends the loop is, and then the loop is none that waits.
 //!
+//! A branch in such a body all of whose ways lead back to the access, without an exit and without a cycle, only chooses how
+//! long the round takes, and is silent: what it asks (a count, a clock) is not live by it. `cuda::atomic::wait` spins
+//! first and sleeps later by such branches.
+//!
 //! A loop that tries an update, and waits by a load of the same word before it tries again, is one such loop too: the load only
 //! delays the next try.
 //!
@@ -41,6 +45,8 @@ pub struct Await {
     pub inner: FxHashSet<u32>,
     /// True if what the access read is of use after the loop.
     pub is_used: bool,
+    /// Branches of the body that every way of which leads back from.
+    pub silent: FxHashSet<u32>,
     /// The update that every way out of the loop comes to next, where this load delays its tries; whether both are
     /// of one word, the simulator looks.
     pub delays: Option<Pc>,
@@ -69,10 +75,10 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
     if accesses.is_empty() && !kernel.insts.iter().any(updates) {
         return out;
     }
-    let Some(live) = Live::new(kernel) else {
+    let targets = targets(kernel);
+    let Some((live, silent)) = live(kernel, &accesses, &targets) else {
         return out;
     };
-    let targets = targets(kernel);
     for around in [false, true] {
         for &pc in &accesses {
             let polls = FxHashSet::from_iter([pc.0]);
@@ -85,7 +91,14 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
                 && let Some(body) = body(kernel, pc, (&polls, &inner))
                 && let Some(found) = waits(kernel, &live, begin, pc, (body, polls, inner))
             {
-                out.by_access.insert(pc, found);
+                let of_it = silent.intersection(&found.body).copied().collect();
+                out.by_access.insert(
+                    pc,
+                    Await {
+                        silent: of_it,
+                        ..found
+                    },
+                );
             }
         }
     }
@@ -129,6 +142,64 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
     out
 }
 
+/// What is live in a kernel but for the guards of silent branches, and those. A branch is one only if its loop waits:
+/// then what the ways write is of no use where they meet.
+fn live(
+    kernel: &Kernel,
+    accesses: &[Pc],
+    targets: &FxHashSet<u32>,
+) -> Option<(Live, FxHashSet<u32>)> {
+    let none = FxHashSet::default();
+    let around = |pc: Pc| {
+        let polls = FxHashSet::from_iter([pc.0]);
+        let body = body(kernel, pc, (&polls, &none))?;
+        let silent = silent(kernel, &body, pc);
+        (!silent.is_empty()).then_some((pc, body, silent))
+    };
+    let mut loops: Vec<(Pc, FxHashSet<u32>, FxHashSet<u32>)> =
+        accesses.iter().filter_map(|pc| around(*pc)).collect();
+    loop {
+        let all: FxHashSet<u32> = loops.iter().flat_map(|l| l.2.iter().copied()).collect();
+        let live = Live::new(kernel, &all)?;
+        let count = loops.len();
+        loops.retain(|(pc, body, _)| {
+            let begin = cut(kernel, targets, *pc);
+            let polls = FxHashSet::from_iter([pc.0]);
+            waits(kernel, &live, begin, *pc, (body.clone(), polls, none.clone())).is_some()
+        });
+        if loops.len() == count {
+            return Some((live, all));
+        }
+    }
+}
+
+/// The branches of a body from which every way leads back to the access, through computations alone and in no cycle.
+fn silent(kernel: &Kernel, body: &FxHashSet<u32>, pc: Pc) -> FxHashSet<u32> {
+    let mut back: FxHashSet<u32> = FxHashSet::default();
+    loop {
+        let leads = |at: &u32| {
+            let inst = &kernel.insts[*at as usize];
+            let computes = inst.op.is_pure() || matches!(inst.op, Op::Bra { .. } | Op::Nop);
+            let to = successors(kernel, Pc(*at));
+            computes && to.iter().all(|t| *t == pc.0 || back.contains(t))
+        };
+        let more: Vec<u32> = body
+            .iter()
+            .filter(|at| !back.contains(at) && leads(at))
+            .copied()
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        back.extend(more);
+    }
+    back.retain(|at| {
+        let inst = &kernel.insts[*at as usize];
+        inst.guard.is_some() && matches!(inst.op, Op::Bra { .. })
+    });
+    back
+}
+
 /// The loop around an access, if none of the registers that it writes is live where each round begins.
 fn waits(
     kernel: &Kernel,
@@ -149,6 +220,7 @@ fn waits(
         polls,
         inner,
         is_used,
+        silent: FxHashSet::default(),
         delays: None,
     })
 }
@@ -224,6 +296,7 @@ fn first_look(
     let of_result = |r: &RegId| result(pc.0).contains(r) && result(reached).contains(r);
     after.iter().all(of_result).then(|| Await {
         is_used: !after.is_empty(),
+        silent: inside.silent.intersection(&body).copied().collect(),
         body,
         polls,
         inner,
@@ -505,7 +578,7 @@ fn exits(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>, polls: &FxHashSet<u32>)
 }
 
 /// The instructions that may come after one.
-pub(super) fn successors(kernel: &Kernel, pc: Pc) -> Vec<u32> {
+pub(crate) fn successors(kernel: &Kernel, pc: Pc) -> Vec<u32> {
     match next(kernel, pc) {
         Next::Fall => vec![pc.0 + 1],
         Next::Jump { target, fall } => {
@@ -545,8 +618,8 @@ pub struct Live {
 }
 
 impl Live {
-    /// Those of a kernel; `None` if there are too many.
-    pub fn new(kernel: &Kernel) -> Option<Live> {
+    /// Those of a kernel, where these branches ask nothing; `None` if there are too many.
+    pub fn new(kernel: &Kernel, silent: &FxHashSet<u32>) -> Option<Live> {
         let n = kernel.insts.len();
         let words = kernel.reg_width.len().div_ceil(64);
         if n.checked_mul(words)? > MAX_WORDS {
@@ -575,7 +648,9 @@ impl Live {
                     *r |= b;
                 }
             }
-            Live::step(kernel, i, &mut row);
+            if !silent.contains(&i) {
+                Live::step(kernel, i, &mut row);
+            }
             let at = i as usize * words;
             if live.before[at..at + words] != row[..] {
                 live.before[at..at + words].copy_from_slice(&row);

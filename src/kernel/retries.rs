@@ -47,7 +47,7 @@ pub fn merged(kernel: &Kernel) -> Option<Kernel> {
     if !kernel.insts.iter().any(|i| swaps(&i.op)) {
         return None;
     }
-    let live = Live::new(kernel)?;
+    let live = Live::new(kernel, &FxHashSet::default())?;
     let targets = targets(kernel);
     let mut out = kernel.clone();
     let mut ways: Vec<Range<u32>> = Vec::new();
@@ -76,7 +76,7 @@ fn put(kernel: &mut Kernel, at: u32, op: Op) {
 /// of that: whatever one read in a race with the updates, it would have been thrown away. False if something depends
 /// on such a load, or its bytes may be others.
 fn leave_out(kernel: &Kernel, merged: &mut Kernel, ways: &[Range<u32>]) -> bool {
-    let Some(live) = Live::new(merged) else {
+    let Some(live) = Live::new(merged, &FxHashSet::default()) else {
         return false;
     };
     let is_dead = |op: &Op, at: u32| {

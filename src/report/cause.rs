@@ -43,6 +43,7 @@ pub(super) fn causes(
         | DefectKind::OutOfBounds
         | DefectKind::MisalignedAccess
         | DefectKind::Assertion
+        | DefectKind::OrderDependent
         | DefectKind::Lifetime => None,
     };
     let roots: Vec<Option<Root>> = found.iter().map(root).collect();

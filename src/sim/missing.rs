@@ -4,12 +4,15 @@
 //! of one kernel mean nothing in the other.
 
 use crate::kernel::Pc;
-use crate::spec::{Origin, Value};
+use crate::spec::{Origin, Role, Value};
 use crate::term::{ArrayId, Term};
 
 use super::UnknownKind;
 use super::machine::Machine;
 use super::value::Val;
+
+/// Terms of a condition that are looked at for what it asks.
+const MAX_MET: usize = 1 << 12;
 
 impl Machine<'_> {
     /// Records why an address is not known.
@@ -39,11 +42,42 @@ impl Machine<'_> {
             return;
         }
         let site = self.site(pc, w, mask, "branches on input data");
+        let floats = self.floats_of(v);
         self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
-            "a branch depends on input data, and its two ways cannot be merged: there is a barrier \
-             or another effect on them, or a loop that the data ends"
-                .into()
+            let why = "a branch depends on input data, and its two ways cannot be merged: there is a barrier \
+                       or another effect on them, or a loop that the data ends";
+            match floats {
+                Some(name) => format!(
+                    "{why}; it asks floats of {name}, which contents decide (--arg '{name}=in:f32[...]=0')"
+                ),
+                None => why.into(),
+            }
         });
+    }
+
+    /// An array of floats that a value is made of, if one is, and no array that holds none.
+    fn floats_of(&self, v: Val) -> Option<String> {
+        let t = match v {
+            Val::Bits(t) | Val::Pred(t) | Val::Real(_, t) => t,
+            _ => return None,
+        };
+        let store = &self.values.store;
+        let mut found: Option<ArrayId> = None;
+        let mut integers = false;
+        store.met(&[t], MAX_MET, |t, open| {
+            if let Term::Elem { array, .. } = store.get(t)
+                && !array.is_place()
+            {
+                found = Some(found.map_or(array, |f| f.min(array)));
+            }
+            integers |= matches!(store.get(t), Term::Bytes { .. });
+            store.children(t, |c| open.push(c));
+            true
+        });
+        let array = found.filter(|_| !integers)?;
+        let given = &self.arrays[array];
+        let known = given.extent.is_some() && given.role == Some(Role::In);
+        known.then(|| given.name.clone())
     }
 
     /// Records that a parameter has no value, if that is why `v` has none.

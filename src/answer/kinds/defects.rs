@@ -40,6 +40,11 @@ kinds! {
             "`__assertfail`, `trap` or `brkpt` is executed under a condition that some input satisfies.",
             "assert(blockDim.x == 256);   // launched with 128 threads"
         }
+        OrderDependent "order-dependent" {
+            "A volatile load decides an output, and nothing orders it against a write of what it reads.",
+            "Two schedules were run in which the load gives different values and the output differs, as a real number or an integer. Both accesses are strong, so that this is no data race by the manual. A barrier between them is missing.",
+            "volatile __shared__ float s[64];\ns[t] = x[t];\nif (t == 0) y[0] = s[63];   // without __syncthreads()"
+        }
         Lifetime "lifetime" {
             "Memory or a barrier object is used outside of its lifetime.",
             "Tensor memory is used after its end, ended twice, never ended, or ended with another size; or a used mbarrier is initialised again, overwritten without `mbarrier.inval`, or used after it.",

@@ -11,11 +11,12 @@
 //! Whether a value ends a loop is found by walking its body with it: the lane computes, and all that it wrote is put
 //! back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::kernel::awaits::{Await, Awaits, awaits};
+use crate::kernel::awaits::{Await, Awaits, awaits, successors};
 use crate::kernel::operands::uses;
 use crate::kernel::{BarKind, Kernel, Op, Pc, RegId, Sem};
 
@@ -32,6 +33,9 @@ use crate::sim::Tid;
 
 /// Turns of each warp that end in loops that only wait, after which nobody is expected to end one.
 const SURE_TURNS: usize = 4;
+
+/// A turn that ends in such a loop is as good as this many that end in one which reads by strong loads and does more.
+const SURER: u32 = 4;
 
 /// Instructions of the longest walk through a body.
 const MAX_WALK: usize = 1 << 12;
@@ -88,6 +92,8 @@ pub struct Steps {
     pub waited: bool,
     /// A read gave an old value that a `fence.sc` on either side may exclude.
     pub doubtful: bool,
+    /// The write that a read may miss, by the place of that choice.
+    pub missed: BTreeMap<usize, Choice>,
 }
 
 /// What a run is to choose.
@@ -253,12 +259,50 @@ impl Machine<'_> {
         }
         let mut all = self.strong.awaits.by_access.iter();
         let waits = all.any(|(access, wait)| *access == pc || wait.body.contains(&pc.0));
-        if waits && idle > 0 { before + 1 } else { 0 }
+        match idle > 0 {
+            true if waits => before + SURER,
+            true if self.polls_in_loop(pc) => before + 1,
+            _ => 0,
+        }
+    }
+
+    /// True if a loop around an instruction reads by a strong load, so that it may go on until another thread writes.
+    fn polls_in_loop(&self, pc: Pc) -> bool {
+        let kernel = self.kernel;
+        let n = kernel.insts.len();
+        let mut from: Vec<Vec<u32>> = vec![Vec::new(); n];
+        for at in 0..n as u32 {
+            for to in successors(kernel, Pc(at)) {
+                if let Some(f) = from.get_mut(to as usize) {
+                    f.push(at);
+                }
+            }
+        }
+        let met = |next: &dyn Fn(u32) -> Vec<u32>| {
+            let (mut seen, mut work) = (vec![false; n], vec![pc.0]);
+            while let Some(at) = work.pop() {
+                for to in next(at).into_iter().filter(|t| (*t as usize) < n) {
+                    if !std::mem::replace(&mut seen[to as usize], true) {
+                        work.push(to);
+                    }
+                }
+            }
+            seen
+        };
+        let after = met(&|at| successors(kernel, Pc(at)));
+        let before = met(&|at| from[at as usize].clone());
+        let polls = |op: &Op| match op {
+            Op::Ld { access, .. } => access.volatile || access.sem != Sem::Weak,
+            _ => false,
+        };
+        let insts = kernel.insts.iter().zip(after.iter().zip(&before));
+        let mut around = insts.filter(|(_, (a, b))| **a && **b);
+        around.any(|(inst, _)| polls(&inst.op))
     }
 
     /// Each warp had several turns, and all of them ended in loops that only wait.
     pub(crate) fn all_wait(&self, turns: u32) -> bool {
-        turns as usize > SURE_TURNS * (self.warps.len() + 1)
+        turns as usize > SURER as usize * SURE_TURNS * (self.warps.len() + 1)
     }
 
     /// What a step leaves in its word.
@@ -284,7 +328,11 @@ impl Machine<'_> {
     }
 
     /// Puts what an access read where it reads to.
-    fn set_result(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) {
+    fn set_result(&mut self, at: (usize, usize), pc: Pc, v: u64) {
+        self.set_read(at, pc, Val::Conc(v));
+    }
+
+    fn set_read(&mut self, (w, lane): (usize, usize), pc: Pc, v: Val) {
         let (dst, ty) = match &self.inst(pc).op {
             Op::Ld { dsts, access, .. } => (dsts.first().copied().flatten(), access.ty),
             Op::Atom { dsts, access, .. } => (dsts.first().copied(), access.ty),
@@ -292,7 +340,10 @@ impl Machine<'_> {
         };
         let Some(d) = dst else { return };
         let width = self.width(d);
-        let read = Val::Conc(v & u64::MAX >> (64 - ty.bits()));
+        let read = match v {
+            Val::Conc(v) => Val::Conc(v & u64::MAX >> (64 - ty.bits())),
+            v => v,
+        };
         let v = extend(&mut self.values, read, ty, width);
         self.set(w, d, lane, v);
     }
@@ -411,6 +462,11 @@ impl Machine<'_> {
                 return Some(true);
             }
             let inst = self.inst(at);
+            if wait.silent.contains(&at.0) {
+                // Both ways lead back; a clock may have been asked.
+                at.0 += 1;
+                continue;
+            }
             if let Some(g) = inst.guard
                 && self.warps[w].symbolic(g.reg) >> lane & 1 == 1
             {
@@ -532,6 +588,24 @@ impl Machine<'_> {
         word.is_some() && word == self.held_at(w, lane, tries)
     }
 
+    /// Chooses which of several values a read gives, and keeps the last write that an old one misses.
+    fn choose_value(&mut self, (key, pc): (Key, Pc), who: Tid, n: usize) -> usize {
+        let at = self.strong.held.steps.choices.len();
+        let last = self.strong.locations[&key].writes.last();
+        if let Some((by, pc)) = last.map(|w| (w.by.who, w.pc)) {
+            let (cta, thread) = self.team.split_tid(by);
+            let write = Choice {
+                taken: 0,
+                of: 1,
+                cta,
+                thread,
+                pc,
+            };
+            self.strong.held.steps.missed.insert(at, write);
+        }
+        self.choose(&vec![(pc, who); n])
+    }
+
     /// Makes the step that a lane is held at; what it does is known.
     pub(crate) fn grant(
         &mut self,
@@ -550,7 +624,7 @@ impl Machine<'_> {
         let waits = waits.or(reads.then_some(true));
         let in_loop = self.strong.awaits.by_access.contains_key(&pc);
         let waits = waits.filter(|_| !self.only_delays(w, lane, pc));
-        let (mut observed, mut enabled, mut value) = (None, false, None);
+        let (mut observed, mut enabled, mut value) = (None, false, None::<Val>);
         if let (Some(is_used), Some((key, bytes))) = (waits, self.held_at(w, lane, pc)) {
             let mut passes = |m: &mut Self, v: u64| match in_loop {
                 true => m.ends_wait((w, lane), pc, v),
@@ -566,6 +640,13 @@ impl Machine<'_> {
                     Some(Some(v)) => passes(self, v) == Some(false),
                     _ => false,
                 };
+            } else if !in_loop && let Some(ends) = self.settle_read((t, key, bytes, pc)) {
+                let i = match ends.len() {
+                    1 => 0,
+                    n => self.choose_value((key, pc), who, n),
+                };
+                (value, observed) = (ends[i].0, Some(ends[i].1));
+                self.note_doubt(&key, ends[i].1, t);
             } else {
                 match self.settle_wait((t, key, bytes, pc), is_used, &mut passes) {
                     Observed::Writes(ends) => {
@@ -573,7 +654,7 @@ impl Machine<'_> {
                             1 => 0,
                             n => self.choose(&vec![(pc, who); n]),
                         };
-                        (value, observed) = (ends[i].0, Some(ends[i].1));
+                        (value, observed) = (ends[i].0.map(Val::Conc), Some(ends[i].1));
                         self.note_doubt(&key, ends[i].1, t);
                     }
                     Observed::Open(n) => {
@@ -596,7 +677,7 @@ impl Machine<'_> {
         self.strong.held.idle = false;
         self.strong.held.observed = None;
         if let Some(v) = value {
-            self.set_result((w, lane), pc, v);
+            self.set_read((w, lane), pc, v);
         }
         self.warps[w].pc[lane] = pc.0 + 1;
         done.map(|_| ())

@@ -44,8 +44,10 @@ pub struct Write {
     pub kind: Kind,
     /// What it gave to memory, if that is known.
     pub operand: Option<u64>,
-    /// What the word held before it.
+    /// What the word held before it, as a number.
     pub before: Option<u64>,
+    /// The same, whatever it is.
+    pub held: Val,
     /// In which scope.
     pub scope: Scope,
     /// What a reader of it learns.
@@ -103,14 +105,19 @@ pub enum Observed {
 }
 
 impl Machine<'_> {
-    /// What a word holds, if it is known.
-    pub(crate) fn word_at(&mut self, key: Key, bytes: u32, pc: Pc) -> Option<u64> {
+    /// What a word holds.
+    fn held_value(&mut self, key: Key, bytes: u32, pc: Pc) -> Val {
         let ty = NumTy::Int(IntTy {
             width: (bytes * 8) as u8,
             signed: false,
         });
         let r = &mut self.regions[key.region.0 as usize];
-        match r.load(&mut self.values, key.off, ty, pc.0) {
+        r.load(&mut self.values, key.off, ty, pc.0)
+    }
+
+    /// What a word holds, if it is known.
+    pub(crate) fn word_at(&mut self, key: Key, bytes: u32, pc: Pc) -> Option<u64> {
+        match self.held_value(key, bytes, pc) {
             Val::Conc(v) => Some(v),
             v => match self.values.of_bits_plain(v, (bytes * 8) as u8) {
                 Val::Conc(v) => Some(v),
@@ -168,6 +175,7 @@ impl Machine<'_> {
     /// A strong access of one word, before it is made.
     pub(crate) fn at_location(&mut self, e: &Event) {
         let before = self.word_at(e.key, e.bytes, e.pc);
+        let held = self.held_value(e.key, e.bytes, e.pc);
         let t = e.who;
         let granted = self.strong.held.granted == Some((e.who, e.pc));
         let in_loop = self.strong.awaits.by_access.get(&e.pc).map(|a| a.is_used);
@@ -232,6 +240,7 @@ impl Machine<'_> {
                 kind: e.kind,
                 operand: e.operand,
                 before,
+                held,
                 scope: e.scope,
                 heads,
                 sequential,
@@ -460,6 +469,42 @@ impl Machine<'_> {
         };
         sums.into_iter()
             .all(|v| self.would_end(place, pc, &ends, v) == Some(true))
+    }
+
+    /// What a read that no loop waits at may give, the last value first, each with the write from whose heads it
+    /// learns; none if that is not known. Old values are given, and the last one is in memory.
+    pub(crate) fn settle_read(
+        &mut self,
+        (t, key, bytes, pc): (Tid, Key, u32, Pc),
+    ) -> Option<Vec<(Option<Val>, Option<usize>)>> {
+        let n = (self.strong.locations.get(&key)).map_or(0, |l| l.writes.len());
+        let mut first = n;
+        while first > 0 && !self.write_is_known(&key, first - 1, t) {
+            first -= 1;
+        }
+        if first == n {
+            return Some(vec![(None, n.checked_sub(1))]);
+        }
+        let now = self.held_value(key, bytes, pc);
+        let free: Vec<Write> = self.strong.locations[&key].writes[first..].to_vec();
+        let ordered = free.iter().skip(1).all(|w| w.follows || w.chosen);
+        // What each of them publishes, the later ones do too.
+        let grows = free
+            .windows(2)
+            .all(|p| matches!(p[1].kind, Kind::Atomic { .. }) || p[0].by.who == p[1].by.who);
+        let mut ends: Vec<(Val, Option<Val>, Option<usize>)> = Vec::new();
+        for i in (first..=n).rev() {
+            let (value, given) = match i == n {
+                true => (now, None),
+                false => (free[i - first].held, Some(free[i - first].held)),
+            };
+            match ends.iter_mut().find(|e| e.0 == value) {
+                Some(e) => e.2 = i.checked_sub(1),
+                None => ends.push((value, given, i.checked_sub(1))),
+            }
+        }
+        let known = ordered && (grows || ends.len() == n + 1 - first);
+        known.then(|| ends.into_iter().map(|(_, given, i)| (given, i)).collect())
     }
 
     /// What a loop that waits has observed for certain. `passes` says which values end it.
