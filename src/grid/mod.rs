@@ -436,9 +436,15 @@ impl<'a> Whole<'a> {
             by_words: self.subject.resolved.launch.words.is_some(),
         };
         let gathers = std::mem::take(&mut o.gathers);
+        let opaque = std::mem::take(&mut o.opaque);
         let map = self.memory.add(o, &overlaps, initials);
         for met in std::mem::take(&mut self.memory.met) {
             self.between.may_meet(met);
+        }
+        for mut o in opaque {
+            let words = o.words.iter_mut();
+            words.for_each(|t| *t = map.as_ref().map_or(*t, |m| m[t.0 as usize]));
+            self.out.outcome.opaque.push(o);
         }
         for g in gathers {
             let g = g.moved(|t| map.as_ref().map_or(t, |m| m[t.0 as usize]), Some(cta));

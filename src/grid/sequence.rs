@@ -21,7 +21,7 @@ use crate::kernel::Op;
 use crate::sim::gather::Gather;
 use crate::sim::{Finding, Outcome, WarningKind};
 use crate::spec::Resolved;
-use crate::term::left::{Copy, write};
+use crate::term::left::{Copy, Opaque, write};
 use crate::term::{ArrayId, Copied, Left, TermId};
 
 use super::select::Elements;
@@ -78,6 +78,7 @@ impl Ended {
             pieces: std::mem::take(&mut all.writes),
             narrow: std::mem::take(&mut all.narrow),
             fresh: all.fresh,
+            opaque: std::mem::take(&mut all.opaque),
             running: Vec::new(),
         }
     }
@@ -125,6 +126,7 @@ impl Ended {
             }
         }
         all.stats.add(&new.stats);
+        all.opaque = std::mem::take(&mut new.opaque);
         // What nobody wrote since is still there.
         let Outcome {
             store,
@@ -158,6 +160,18 @@ impl Ended {
             let moved = terms.into_iter().map(|t| (t, before.piece(t, &mut into)));
             let moved: FxHashMap<TermId, TermId> = moved.collect();
             gathers.push(g.moved(|t| moved[&t], None));
+        }
+        for o in &before.opaque {
+            let words = o
+                .words
+                .iter()
+                .map(|t| before.piece(*t, &mut into))
+                .collect();
+            let says = o.says.clone();
+            let kept = Opaque { words, says };
+            if !all.opaque.contains(&kept) {
+                all.opaque.push(kept);
+            }
         }
         before.premises(&mut into);
         gathers.append(&mut new.gathers);

@@ -512,8 +512,8 @@ pub enum Op {
     } = ["cp.async.wait_group"] ("{pending}"), ONLY;
     /// An operation of asynchronous agents: mbarriers, warpgroup products, proxies.
     Async(op: Box<super::AsyncOp>) = [op.name()] ("{op}"), op.effects();
-    /// `griddepcontrol.wait`.
-    GridWait = ["griddepcontrol.wait"] (""), ONLY;
+    /// `griddepcontrol.wait`. Of one launch alone nobody can say what it is for, so that it counts as ordering nothing here.
+    GridWait = ["griddepcontrol.wait"] (""), OTHER;
     /// `griddepcontrol.launch_dependents`.
     GridLaunch = ["griddepcontrol.launch_dependents"] (""), OTHER;
     /// No effect on any value: hints, prefetches, `nanosleep`, `pmevent`.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use crate::term::left::{self, piece_bytes, read};
+use crate::term::left::{self, Opaque, piece_bytes, read};
 use crate::term::{ArrayId, Serials, TermId};
 
 use super::gather::Gathers;
@@ -55,6 +55,7 @@ impl Outcome {
             taken,
             footprint,
             waits_late,
+            opaque,
             guards,
             fresh,
             first_fresh,
@@ -115,6 +116,11 @@ impl Outcome {
         self.taken.add(&taken);
         self.footprint.join(footprint);
         self.waits_late |= waits_late;
+        let moved = opaque.into_iter().map(|o| Opaque {
+            words: o.words.into_iter().map(at).collect(),
+            ..o
+        });
+        self.opaque.extend(moved);
         self.guards = match (self.guards.take(), guards) {
             (Some(mut all), Some(more)) => {
                 // There may be one for each thread and element.

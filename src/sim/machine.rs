@@ -459,6 +459,7 @@ impl<'k> Machine<'k> {
             global_regions,
         };
         machine.dependents = super::dependents::Dependents::new(kernel, &mut machine.order.clocks);
+        machine.take_maps();
         for f in &bindings.fields {
             if let Value::Map(a, i) = f.value
                 && let Some(decl) = bindings.maps.get(i as usize)

@@ -901,7 +901,7 @@ pub fn extend(values: &mut Values, v: Val, ty: NumTy, reg_width: u8) -> Val {
 
 impl Values {
     /// Where what the launches before left is copied to.
-    fn brought(&mut self) -> left::Copy<'_> {
+    pub(super) fn brought(&mut self) -> left::Copy<'_> {
         left::Copy {
             store: &mut self.store,
             copied: &mut self.brought,

@@ -227,6 +227,8 @@ pub struct Outcome {
     pub footprint: super::Footprint,
     /// Accesses to arrays under conditions, where what was touched was asked for and all were remembered.
     pub guards: Option<Vec<super::guarded::Guard>>,
+    /// Tensor maps in memory.
+    pub opaque: Vec<crate::term::left::Opaque>,
     /// Dependents may have started before this launch had waited for those before it.
     pub waits_late: bool,
     /// Number of fresh symbols, whose serials are consecutive.

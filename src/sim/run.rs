@@ -570,6 +570,7 @@ impl Machine<'_> {
         out.guards = self.guards().filter(|_| self.footprint.on());
         self.report_dependents();
         out.waits_late = self.dependents.early;
+        out.opaque = self.leave_maps(&out.writes);
         self.report_reads();
         let found = std::mem::take(&mut self.found);
         out.assumptions = found.assumptions.iter().cloned().collect();

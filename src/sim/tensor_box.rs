@@ -100,6 +100,64 @@ impl TensorMap {
         map
     }
 
+    /// All fields as numbers; what the address carries is not among them.
+    pub(super) fn says(&self) -> Vec<u64> {
+        let TensorMap {
+            address,
+            carried: _,
+            rank,
+            bounds,
+            extent,
+            stride,
+            step,
+            element,
+            interleave,
+            swizzle,
+            atomicity,
+            fill,
+        } = self;
+        let mut out = Vec::with_capacity(27);
+        out.extend([
+            *address,
+            *rank,
+            *element,
+            *interleave,
+            *swizzle,
+            *atomicity,
+            *fill,
+        ]);
+        for list in [bounds, extent, stride, step] {
+            out.extend(list);
+        }
+        out
+    }
+
+    /// The map of which [`TensorMap::says`] gave the numbers.
+    pub(super) fn of_says(says: &[u64]) -> TensorMap {
+        let mut map = TensorMap::default();
+        let mut next = says.iter().copied();
+        let TensorMap {
+            address,
+            carried: _,
+            rank,
+            bounds,
+            extent,
+            stride,
+            step,
+            element,
+            interleave,
+            swizzle,
+            atomicity,
+            fill,
+        } = &mut map;
+        let single = [address, rank, element, interleave, swizzle, atomicity, fill];
+        let lists = [bounds, extent, stride, step].into_iter().flatten();
+        for field in single.into_iter().chain(lists) {
+            *field = next.next().unwrap_or(0);
+        }
+        map
+    }
+
     pub(super) fn set(&mut self, field: MapField, value: u64) {
         match field {
             MapField::Address => self.address = value,

@@ -11,21 +11,25 @@
 //!
 //! Which fences a map needs that the kernel writes is in `proxy`.
 
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::answer::{self, AssumptionKind};
 use crate::kernel::{Addr, IntTy, MapField, NumTy, Pc, Space, Src};
-use crate::term::TermId;
+use crate::term::left::Opaque;
+use crate::term::{ArrayId, TermId};
 
 use super::clock::Actor;
 use super::machine::{Machine, PARAM, RegionId, Stop};
-use super::memory::RegionKind;
+use super::memory::{RegionKind, WINDOW_BITS};
 use super::order::Order;
 use super::place::Target;
 use super::proxy::{MapStep, Through};
 use super::race::Kind;
 use super::tensor_box::{Refusal, TensorMap};
 use super::value::Val;
-use super::{DefectKind, Tid, UnknownKind};
+use super::{DefectKind, Tid, UnknownKind, Writes};
 
 /// Bytes of a map.
 pub(super) const MAP_BYTES: u64 = 128;
@@ -42,6 +46,47 @@ pub(super) struct Maps {
 }
 
 impl Machine<'_> {
+    /// The maps that stand in what was written, for the launches after this one.
+    pub(super) fn leave_maps(&self, written: &BTreeMap<ArrayId, Writes>) -> Vec<Opaque> {
+        if self.maps.known.is_empty() {
+            return Vec::new();
+        }
+        let there = written.values().flat_map(|w| w.values());
+        let there: FxHashSet<TermId> = there.copied().collect();
+        let all = self.maps.known.values().filter(|m| there.contains(&m.0[0]));
+        let mut out: Vec<Opaque> = all
+            .map(|(words, map)| Opaque {
+                words: words.clone(),
+                says: map.says(),
+            })
+            .collect();
+        out.sort_by_key(|o| o.words[0]);
+        out
+    }
+
+    /// Takes over the maps that launches before made.
+    pub(super) fn take_maps(&mut self) {
+        let Some(left) = self.bindings.left.clone() else {
+            return;
+        };
+        for o in &left.opaque {
+            let mut into = self.values.brought();
+            let words: Vec<TermId> = o.words.iter().map(|t| left.piece(*t, &mut into)).collect();
+            let mut map = TensorMap::of_says(&o.says);
+            // The windows of addresses reach to both sides of their arrays.
+            let window = (map.address + (1 << (WINDOW_BITS - 1))) >> WINDOW_BITS;
+            let region = window.checked_sub(1).map(|r| RegionId(r as u32));
+            let array = region.filter(|r| {
+                let of = self.regions.get(r.0 as usize);
+                of.is_some_and(|r| matches!(r.kind, RegionKind::Array(_)))
+            });
+            if let Some(region) = array {
+                map.carried = self.prov.of_array(region);
+            }
+            self.maps.known.insert(words[0], (words, map));
+        }
+    }
+
     /// Stores a map.
     pub(super) fn put_map(&mut self, region: RegionId, off: u64, map: TensorMap) {
         let words: Vec<TermId> = (0..16).map(|_| self.fresh_bits(64)).collect();
@@ -213,6 +258,21 @@ impl Machine<'_> {
             proxies, clocks, ..
         } = &self.order;
         let Some((word, step)) = proxies.unseen_map(clocks, reader, place) else {
+            let acquired = proxies.acquired_map(clocks, reader, place);
+            let RegionKind::Array(a) = self.regions[t.region.0 as usize].kind else {
+                return Ok(());
+            };
+            let left = self.bindings.left.as_ref();
+            let made =
+                left.is_some_and(|l| !l.touching(a, place.1, place.1 + MAP_BYTES).is_empty());
+            if made && !acquired {
+                let name = self.place(t.region, t.off as u64, 128);
+                let line = answer::Site::new(&self.kernel.source, self.kernel.span(pc), "").line;
+                self.found.assumptions.insert(AssumptionKind::Visibility.says(format!(
+                    "the end of a launch releases the tensor map {name} that it wrote to the copy in line {line}, without \
+                     fence.proxy.tensormap::generic.acquire"
+                )));
+            }
             return Ok(());
         };
         let (release, acquire) = (
@@ -223,7 +283,7 @@ impl Machine<'_> {
             MapStep::Release => format!("{release} is missing"),
             MapStep::Acquire => format!("{acquire} is missing"),
             MapStep::Both => format!("{release}, and {acquire}, are missing"),
-            MapStep::Order => format!("nothing orders {release} before {acquire}"),
+            MapStep::Order => format!("{release} does not happen before {acquire}"),
             MapStep::Bulk => {
                 let site = self.site(pc, w, 1 << lane, "uses the tensor map");
                 self.unknown(UnknownKind::Undecided, vec![site], || {

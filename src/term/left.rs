@@ -16,6 +16,15 @@ use super::{ArrayId, Copied, Sort, TermId, TermStore};
 /// Pieces have at most eight bytes and do not overlap.
 pub type Pieces = BTreeMap<u64, TermId>;
 
+/// Words of memory that together stand for something, and what the simulator says of it: a tensor map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opaque {
+    /// The words in their order.
+    pub words: Vec<TermId>,
+    /// What they say.
+    pub says: Vec<u64>,
+}
+
 /// What launches left.
 #[derive(Debug, Default)]
 pub struct Left {
@@ -27,6 +36,8 @@ pub struct Left {
     pub narrow: Narrow,
     /// Number of fresh symbols so far.
     pub fresh: u32,
+    /// What some of the pieces stand for.
+    pub opaque: Vec<Opaque>,
     /// Launches that may still run when the next one starts, and which bytes of each array they wrote.
     pub running: Vec<(u32, BTreeMap<ArrayId, Vec<(u64, u64)>>)>,
 }

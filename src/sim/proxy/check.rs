@@ -241,7 +241,8 @@ impl Machine<'_> {
     /// Says where bytes pass from one proxy to another because a synchronisation says so.
     pub(in crate::sim) fn report_reads(&mut self) {
         let places = self.order.proxies.take_places();
-        if places.is_empty() {
+        // A finding says more of what is not ordered.
+        if places.is_empty() || !self.is_fine() {
             return;
         }
         let line = |pc: Pc| answer::Site::new(&self.kernel.source, self.kernel.span(pc), "").line;

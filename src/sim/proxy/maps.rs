@@ -85,6 +85,21 @@ impl Proxies {
         None
     }
 
+    /// Whether a thread, or one that it follows, has acquired the map at a place.
+    pub(in crate::sim) fn acquired_map(
+        &self,
+        clocks: &Clocks,
+        reader: Tid,
+        place: (RegionId, u64),
+    ) -> bool {
+        let all = self.map_acquires.get(&place);
+        let mut all = all.into_iter().flat_map(|fences| &fences.by);
+        all.any(|(who, all)| {
+            let known = |f: &super::Fenced| clocks.ordered(Actor(*who), f.tick, reader);
+            *who == reader.0 || all.iter().any(known)
+        })
+    }
+
     fn missing_of_map(
         &self,
         clocks: &Clocks,
