@@ -25,7 +25,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -36,7 +35,7 @@ SYNCHRONISES = re.compile(
 ASYNCHRONOUS = re.compile(r"\b(mbarrier|wgmma|tcgen05|setmaxnreg|barrier\.cluster)\.")
 ASKS = re.compile(r"mbarrier\.(?:test|try)_wait\S*\s+([%$\w]+)\s*,")
 GIVES = re.compile(r"(?:bar|barrier)\.(?:cta\.)?red|mbarrier\.pending_count")
-STATEMENT = re.compile(r"(?P<lead>(?:\s|//[^\n]*\n|/\*.*?\*/|[{}]|[$%\w]+\s*:(?!:))*)(?P<guard>@!?[%$\w]+\s+)?(?P<text>[^;{}]*(?:\{[^{};]*\}[^;{}]*)*);", re.S)
+STATEMENT = re.compile(r"(?P<lead>(?:\s|//[^\n]*\n|\.(?:loc|file)\b[^\n]*\n|/\*.*?\*/|[{}]|[$%\w]+\s*:(?!:))*)(?P<guard>@!?[%$\w]+\s+)?(?P<text>[^;{}]*(?:\{[^{};]*\}[^;{}]*)*);", re.S)
 
 
 def statements(ptx):
