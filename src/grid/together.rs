@@ -161,9 +161,8 @@ fn explore(subject: &Subject) -> (Outcome, u64) {
                 if let Some((_, choices)) = &whole
                     && let Some(sites) = by_loads(subject, &awaits, choices, &steps)
                 {
-                    let unset = |d: &&mut Finding<DefectKind>| {
-                        d.kind == DefectKind::UninitializedRead
-                    };
+                    let unset =
+                        |d: &&mut Finding<DefectKind>| d.kind == DefectKind::UninitializedRead;
                     for d in ended.defects.iter_mut().filter(unset) {
                         d.kind = DefectKind::OrderDependent;
                         d.message = format!(
@@ -310,12 +309,7 @@ const NO_ORDER: &str = "nothing orders this volatile load and the write, and a b
                         by the manual, for both are strong";
 
 /// Are volatile loads outside of loops that wait all that makes two runs differ? The places, if so.
-fn by_loads(
-    subject: &Subject,
-    awaits: &Awaits,
-    one: &[Choice],
-    two: &Steps,
-) -> Option<Vec<Site>> {
+fn by_loads(subject: &Subject, awaits: &Awaits, one: &[Choice], two: &Steps) -> Option<Vec<Site>> {
     let kernel = subject.kernel;
     let volatile = |c: &Choice| match &kernel.insts[c.pc.0 as usize].op {
         Op::Ld { access, .. } => access.volatile && !awaits.by_access.contains_key(&c.pc),
@@ -352,12 +346,7 @@ fn parting(one: &[Choice], two: &[Choice]) -> Vec<Site> {
 }
 
 /// Adds what is to be shown for memory to be what another run left, with what may make the difference.
-pub(super) fn compare(
-    whole: &mut Outcome,
-    other: &Memories,
-    by: &By,
-    subject: &Subject,
-) {
+pub(super) fn compare(whole: &mut Outcome, other: &Memories, by: &By, subject: &Subject) {
     let mut arrays: BTreeSet<ArrayId> = whole.writes.keys().copied().collect();
     arrays.extend(other.writes.keys());
     arrays.retain(|a| subject.arrays[*a].role != Some(Role::Scratch));
@@ -395,7 +384,9 @@ pub(super) fn compare(
                     otherwise: match decides {
                         true => Otherwise::Defect(Finding {
                             kind: DefectKind::OrderDependent,
-                            message: format!("what {name} holds at byte {off} depends on {by}: {NO_ORDER}"),
+                            message: format!(
+                                "what {name} holds at byte {off} depends on {by}: {NO_ORDER}"
+                            ),
                             count: 1,
                             sites: sites.to_vec(),
                         }),

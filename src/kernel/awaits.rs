@@ -165,7 +165,14 @@ fn live(
         loops.retain(|(pc, body, _)| {
             let begin = cut(kernel, targets, *pc);
             let polls = FxHashSet::from_iter([pc.0]);
-            waits(kernel, &live, begin, *pc, (body.clone(), polls, none.clone())).is_some()
+            waits(
+                kernel,
+                &live,
+                begin,
+                *pc,
+                (body.clone(), polls, none.clone()),
+            )
+            .is_some()
         });
         if loops.len() == count {
             return Some((live, all));

@@ -46,9 +46,6 @@ pub(crate) struct ClusterBarrier {
     /// Objects that are published with this phase, and with the one before.
     inits: Vec<EventId>,
     made: Vec<EventId>,
-    /// Fences of tensor memory before relaxed arrivals of this phase, and of the one before.
-    fences: Vec<Told>,
-    told: Vec<Told>,
     /// How many phases are over.
     pub(super) over: u64,
     /// Where each warp arrived last.
@@ -192,7 +189,6 @@ impl Machine<'_> {
         barrier.before = std::mem::take(&mut barrier.released);
         barrier.fenced_before = std::mem::take(&mut barrier.fenced);
         barrier.made = std::mem::take(&mut barrier.inits);
-        barrier.told = std::mem::take(&mut barrier.fences);
         let mut woken = Vec::new();
         for (i, of) in barrier.of.iter_mut().enumerate() {
             woken.push((c * n + i, of.waiting));
