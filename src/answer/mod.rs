@@ -20,6 +20,7 @@ pub mod gate;
 pub mod kernel;
 pub mod kinds;
 pub mod precision;
+pub mod protocols;
 pub mod rounding;
 pub mod schema;
 pub mod slack;

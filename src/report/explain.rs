@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::answer::{About, ErrorKind, Family, kinds};
+use crate::answer::{About, ErrorKind, Family, kinds, protocols};
 
 use super::Failure;
 
@@ -15,14 +15,20 @@ const FAMILIES: [Family; 5] = [
     Family::Error,
 ];
 
-/// Everything about the kinds that have a word.
+/// The word of the table of protocol rules.
+const PROTOCOLS: &str = "protocols";
+
+/// Everything about the kinds that have a word, or the table that has it.
 pub fn kind(word: &str) -> Result<String, Failure> {
+    if word == PROTOCOLS {
+        return Ok(rules());
+    }
     let all = kinds::all();
     let found: Vec<String> = all.iter().filter(|k| k.word == word).map(show).collect();
     if !found.is_empty() {
         return Ok(found.join("\n"));
     }
-    let words: Vec<&str> = all.iter().map(|k| k.word).collect();
+    let words: Vec<&str> = all.iter().map(|k| k.word).chain([PROTOCOLS]).collect();
     let near = match kinds::near(word, &words).as_slice() {
         [] => String::new(),
         near => format!(" (near: {})", near.join(", ")),
@@ -46,6 +52,21 @@ fn show(k: &About) -> String {
     out
 }
 
+/// The rules that pipelines of Hopper and Blackwell keep.
+fn rules() -> String {
+    let mut out = String::from(
+        "Protocol rules of pipelines on Hopper and Blackwell (sections of PTX ISA 9.3)\n",
+    );
+    for r in protocols::RULES {
+        let _ = write!(
+            out,
+            "\n{} ({})\n  {}\n  found   {}\n  right   {}\n  wrong   {}\n          {}\n",
+            r.name, r.sections, r.says, r.finds, r.right.text, r.wrong.text, r.kind
+        );
+    }
+    out
+}
+
 /// All words with a sentence for each.
 pub fn list() -> String {
     let all = kinds::all();
@@ -57,5 +78,9 @@ pub fn list() -> String {
             let _ = writeln!(out, "  {:<width$}  {}", k.word, k.says);
         }
     }
+    let _ = writeln!(
+        out,
+        "table\n  {PROTOCOLS:<width$}  The rules that pipelines of Hopper and Blackwell keep, with examples."
+    );
     out
 }

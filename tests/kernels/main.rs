@@ -13,6 +13,7 @@ mod moves;
 mod mutants;
 mod mutation;
 mod products;
+mod protocols;
 mod random_launches;
 mod schedules;
 mod small_launches;
