@@ -90,6 +90,7 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
             if around != inner.is_empty()
                 && let Some(body) = body(kernel, pc, (&polls, &inner))
                 && let Some(found) = waits(kernel, &live, begin, pc, (body, polls, inner))
+                && !asks_clock(kernel, &found.body, &silent)
             {
                 let of_it = silent.intersection(&found.body).copied().collect();
                 out.by_access.insert(
@@ -119,6 +120,7 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
             if let Some(body) = body(kernel, pc, (&polls, &inner))
                 && let Some(found) =
                     first_look(kernel, (&live, &targets), &out, pc, (body, polls, inner))
+                && !asks_clock(kernel, &found.body, &silent)
             {
                 more.push((pc, found));
             }
@@ -165,14 +167,14 @@ fn live(
         loops.retain(|(pc, body, _)| {
             let begin = cut(kernel, targets, *pc);
             let polls = FxHashSet::from_iter([pc.0]);
-            waits(
+            let found = waits(
                 kernel,
                 &live,
                 begin,
                 *pc,
                 (body.clone(), polls, none.clone()),
-            )
-            .is_some()
+            );
+            found.is_some_and(|found| !asks_clock(kernel, &found.body, &all))
         });
         if loops.len() == count {
             return Some((live, all));
@@ -186,9 +188,8 @@ fn silent(kernel: &Kernel, body: &FxHashSet<u32>, pc: Pc) -> FxHashSet<u32> {
     loop {
         let leads = |at: &u32| {
             let inst = &kernel.insts[*at as usize];
-            let computes = inst.op.is_pure() || matches!(inst.op, Op::Bra { .. } | Op::Nop);
             let to = successors(kernel, Pc(*at));
-            computes && to.iter().all(|t| *t == pc.0 || back.contains(t))
+            computes(&inst.op) && to.iter().all(|t| *t == pc.0 || back.contains(t))
         };
         let more: Vec<u32> = body
             .iter()
@@ -613,7 +614,41 @@ fn is_quiet(op: &Op) -> bool {
             ..
         }
     );
-    op.is_pure() || votes || matches!(op, Op::Bra { .. } | Op::Fence { .. } | Op::Nop)
+    computes(op) || votes || matches!(op, Op::Fence { .. })
+}
+
+/// True if an instruction writes registers alone, of which a clock is one, or leads elsewhere.
+fn computes(op: &Op) -> bool {
+    op.is_pure() || matches!(op, Op::Special { .. } | Op::Bra { .. } | Op::Nop)
+}
+
+/// True if a clock decides in a body more than how long a round takes.
+fn asks_clock(kernel: &Kernel, body: &FxHashSet<u32>, silent: &FxHashSet<u32>) -> bool {
+    let insts = || body.iter().map(|at| (at, &kernel.insts[*at as usize]));
+    let mut made: FxHashSet<RegId> = FxHashSet::default();
+    loop {
+        let count = made.len();
+        for (_, inst) in insts() {
+            let mut of_it = matches!(inst.op, Op::Special { .. }) && !inst.op.is_pure();
+            uses(inst, |r| of_it |= made.contains(&r));
+            if of_it {
+                inst.op.defs(&mut |r| {
+                    made.insert(r);
+                });
+            }
+        }
+        if made.len() == count {
+            break;
+        }
+    }
+    insts().any(|(at, inst)| {
+        let asks = match &inst.op {
+            Op::Bra { .. } => inst.guard.is_some_and(|g| made.contains(&g.reg)),
+            Op::Brx { .. } => !made.is_empty(),
+            _ => false,
+        };
+        asks && !silent.contains(at)
+    })
 }
 
 /// Registers that are live before each instruction, where the operands of a computation are live only if one of
