@@ -43,7 +43,7 @@ kinds! {
         }
         MissingFence "missing-fence" {
             "A fence that PTX asks for is left out, as compilers do on purpose.",
-            "The pattern is in a closed list of what Triton, TileLang and CUTLASS leave out where the hardware is known to keep the order.",
+            "The pattern is one that Triton, TileLang and CUTLASS leave out on purpose; `volta explain protocols` has the rules, and which want of a fence is a data race.",
             "cp.async.bulk over shared memory that threads read, after a barrier, without fence.proxy.async",
             hint: "--strict counts this as a data race"
         }
