@@ -623,8 +623,8 @@ impl Machine<'_> {
         if old.touch == Touch::Load {
             match self.open_register(number, &tids) {
                 Ok(None) => {
+                    // Whether fences stand there can be said once a wait does.
                     self.tensor_late(old, new);
-                    self.tensor_fenced(old, new);
                     return Ok(());
                 }
                 Ok(Some((name, open))) => {
@@ -726,7 +726,8 @@ impl Machine<'_> {
         if synchronous(old.touch) || synchronous(new.touch) || old.w == new.w && waited {
             return;
         }
-        let (clocks, fences) = (&self.order.clocks, &self.tensor.fences);
+        let clocks = self.order.clocks.seen_in(Layer::TensorMemory);
+        let fences = &self.tensor.fences;
         let (first, tids) = (self.warps[old.w].first, self.tids(new.w, new.mask));
         let (mut before, mut after) = (true, true);
         for lane in lanes(old.mask) {
