@@ -207,6 +207,7 @@ MUTANTS = [
     ("product_64_sm_90_no_wgmma_fence", "product_64_sm_90_1_stages_4_warps", r"wgmma\.fence\.sync\.aligned;", ""),
     ("product_64_sm_100_no_store_wait", "product_64_sm_100_3_stages_4_warps", r"tcgen05\.wait::st\.sync\.aligned;", ""),
     ("product_64_sm_100_no_load_wait", "product_64_sm_100_3_stages_4_warps", r"tcgen05\.wait::ld\.sync\.aligned;", ""),
+    ("product_64_sm_100_no_load_wait_unstored", "product_64_sm_100_no_load_wait", r"\{%r151, %r155, %r159, %r163\}", "{%r150, %r154, %r158, %r162}"),
     ("product_64_sm_100_no_fence", "product_64_sm_100_1_stages_4_warps", r"fence\.proxy\.async\.shared::cta;", ""),
     ("product_64_sm_100_no_wait", "product_64_sm_100_1_stages_4_warps", r"@!complete bra\.uni waitLoop;", ""),
     ("product_boxes_no_wait", "product_boxes_sm_90_1", r"mbarrier\.try_wait[^;]*;\s*@!complete bra\.uni waitLoop;", ""),
