@@ -49,6 +49,9 @@ pub(super) struct Label {
 /// Labels of the registers of a warp, by lane.
 pub(super) type Labels = FxHashMap<(RegId, u8), SmallVec<[Label; 1]>>;
 
+/// A register in a lane, and its labels.
+type Labelled = ((RegId, u8), SmallVec<[Label; 1]>);
+
 /// An access that took a register of a load, or something made of it.
 #[derive(Clone, Copy, Debug)]
 struct Use {
@@ -232,7 +235,7 @@ impl Machine<'_> {
 
     /// Labels go from operands to results; what is overwritten loses its own.
     fn move_labels(&mut self, w: usize, (sure, maybe): (u32, u32), op: &Op) {
-        let mut new: Vec<((RegId, u8), SmallVec<[Label; 1]>)> = Vec::new();
+        let mut new: Vec<Labelled> = Vec::new();
         let labels = &self.products.warps[w].labels;
         for lane in lanes(sure) {
             let known = |s: Src| self.known_operand(w, s, lane);

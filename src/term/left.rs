@@ -25,6 +25,9 @@ pub struct Opaque {
     pub says: Vec<u64>,
 }
 
+/// The bytes of each array that a launch wrote, as ranges from and to.
+pub type Wrote = BTreeMap<ArrayId, Vec<(u64, u64)>>;
+
 /// What launches left.
 #[derive(Debug, Default)]
 pub struct Left {
@@ -39,7 +42,7 @@ pub struct Left {
     /// What some of the pieces stand for.
     pub opaque: Vec<Opaque>,
     /// Launches that may still run when the next one starts, and which bytes of each array they wrote.
-    pub running: Vec<(u32, BTreeMap<ArrayId, Vec<(u64, u64)>>)>,
+    pub running: Vec<(u32, Wrote)>,
 }
 
 /// Where what was left is copied to.

@@ -75,7 +75,8 @@ fn heard(release: Reach, acquire: Reach, same: bool) -> Heard {
 
 /// One head for all that reach alike, where the clocks can say so.
 pub(super) fn merged(clocks: &Clocks, heads: Vec<Head>) -> Vec<Head> {
-    let mut groups: Vec<((u32, Reach, Option<Layer>), Vec<Arc<Snapshot>>)> = Vec::new();
+    type Alike = (u32, Reach, Option<Layer>);
+    let mut groups: Vec<(Alike, Vec<Arc<Snapshot>>)> = Vec::new();
     for h in heads {
         let key = (h.cta, h.reach, h.only);
         match groups.iter_mut().find(|(k, _)| *k == key) {
@@ -123,12 +124,15 @@ pub(super) fn acquire(
     }
 }
 
+/// A fence that releases: how far, for which layer, and what its thread knew.
+type Fenced = (Reach, Option<Layer>, Arc<Snapshot>);
+
 /// Fences and relaxed waits of threads, in a kernel that has relaxed arrivals or waits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patterns {
     on: bool,
-    /// The last fences of a thread that release: how far, for which layer, and what it knew.
-    fenced: FxHashMap<Tid, Vec<(Reach, Option<Layer>, Arc<Snapshot>)>>,
+    /// The last fences of each thread that release.
+    fenced: FxHashMap<Tid, Vec<Fenced>>,
     /// Phases that a thread saw by relaxed waits, and how far these reach.
     seen: FxHashMap<Tid, Vec<(Arc<Published>, Reach)>>,
 }

@@ -49,8 +49,15 @@ impl Machine<'_> {
         let counts = |l: Less| {
             apart && l != Less::Scope(Reach::Cluster) || matches!(l, Less::Copies | Less::Relaxed)
         };
+        let wait = self.weak.waits.get(&Tid(b));
+        // What a scope leaves out matters where the later thread waited at the same mbarrier.
+        let met = |x: &&(Pc, u64, Less)| match x.2 {
+            Less::Scope(_) => wait.is_some_and(|w| w.1 == x.1),
+            Less::Copies | Less::Relaxed => true,
+        };
         let arrival = self.weak.arrivals.get(&Tid(a)).filter(|x| counts(x.2));
-        let wait = self.weak.waits.get(&Tid(b)).filter(|x| counts(x.2));
+        let arrival = arrival.filter(met);
+        let wait = wait.filter(|x| counts(x.2));
         let (who, (pc, at, less), arrives) = match (arrival, wait) {
             (Some(x), _) => (a, *x, true),
             (None, Some(x)) => (b, *x, false),
