@@ -58,12 +58,12 @@ pub const RULES: &[Rule] = &[
         says: "`setmaxnreg.inc` waits until the CTA's pool has the registers; `.inc` below and `.dec` above what is owned, and two without a barrier of the warpgroup between, are undefined.",
         finds: "deadlock, barrier-misuse",
         right: shown(
-            "protocols-registers-suffice",
-            "setmaxnreg.dec 40; ... setmaxnreg.inc 232; setmaxnreg.inc 232;   // of 3 * 168",
+            "protocols-registers-later",
+            "setmaxnreg.dec 96; bar.sync 1; setmaxnreg.dec 40;   // the other warpgroups: setmaxnreg.inc 232",
         ),
         wrong: shown(
-            "protocols-registers-short",
-            "setmaxnreg.dec 96; ... setmaxnreg.inc 232; setmaxnreg.inc 232;   // of 3 * 168",
+            "protocols-registers-too-late",
+            "setmaxnreg.dec 96; bar.sync 1; setmaxnreg.dec 40;   // the others come to the barrier after setmaxnreg.inc 232",
         ),
         kind: "deadlock",
     },
