@@ -3,7 +3,7 @@
 
     python3 -m venv target/triton && target/triton/bin/pip install triton==3.9.0
     target/triton/bin/python benches/measured/pipelines.py --volta target/release/volta [--only TEXT] [--build FOLDER] [--timeout SECONDS]
-        [--write]
+        [--races] [--write]
 
 pipelines_kernels.py holds the kernels.  Each is compiled for both targets, 2 to 4 stages, 4 and 8 warps; `volta race` runs a few CTAs
 of it, every one of the grid, with as many steps as fill the stages and use the first of them again.  `volta check` compares with a
@@ -230,6 +230,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "target/pipelines")
     parser.add_argument("--timeout", type=int, default=60)
+    parser.add_argument("--races", action="store_true", help="compare nothing")
     parser.add_argument("--write", action="store_true", help="put the rows into pipelines.md")
     options = parser.parse_args()
     options.build.mkdir(parents=True, exist_ok=True)
@@ -253,7 +254,7 @@ def row(options, kernel, arch, stages, warps):
         return "", "not compiled", (str(error).strip().splitlines() or [type(error).__name__])[0][:100], "", 0.0, "", ""
     report, seconds = race(options, built)
     same = ["", ""]
-    if stages == CHECKED:
+    if stages == CHECKED and not options.races:
         for i, plain in enumerate((kernel.plain, f"{kernel.plain}/late")):
             if plain in PLAIN:
                 verdict, took = compare(options, kernel, built, plain, options.build)
