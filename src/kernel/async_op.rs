@@ -10,7 +10,7 @@ use super::effects::{AGENTS, ALL, Effects, Orders, TOGETHER};
 use super::field::{Field, ReadRegs, UpdatedRegs, choices};
 use super::listing::Listing;
 use super::table::{operands, operations};
-use super::{Addr, BulkOp, ClusterOp, Guard, MatTy, NumTy, Reach, RegId, Space, Src, TensorOp};
+use super::{Addr, BulkOp, ClusterOp, Guard, MatTy, NumTy, RegId, Scoped, Space, Src, TensorOp};
 
 /// What decides that a wait on an mbarrier is over.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -183,7 +183,7 @@ pub enum AsyncOp {
         /// Publishes what the thread did before.
         release: bool,
         /// Whom it reaches.
-        reach: Reach,
+        reach: Scoped,
         /// Must not complete the phase.
         incomplete: bool,
         /// The state of the phase.
@@ -213,7 +213,7 @@ pub enum AsyncOp {
         /// Acquires what the arrivals released.
         acquire: bool,
         /// Whom it hears.
-        reach: Reach,
+        reach: Scoped,
     } = ["mbarrier.try_wait"] (".{space}{acquire}{reach} {dst}, {addr}, {until}"), Effects { orders: Orders::Told, ..TOGETHER };
     /// `cp.async.mbarrier.arrive`.
     CopyArrive {

@@ -11,7 +11,7 @@ use super::lower::Lowerer;
 use super::operand::Fit;
 use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
 use super::{
-    Addr, AsyncOp, Fmt, GroupA, MatTy, NumTy, Op, Reach, Restricted, Scope, Sem, Space, Src,
+    Addr, AsyncOp, Fmt, GroupA, MatTy, NumTy, Op, Restricted, Scope, Scoped, Sem, Space, Src,
     WaitFor, Wgmma,
 };
 use crate::ptx::{Mod, Op as Opcode, OperandKind, Type};
@@ -30,8 +30,8 @@ pub(super) const RESTRICTED: &[(Mod, Restricted)] = &[
     (Mod::SyncRestrictSharedCluster, Restricted::Cluster),
 ];
 
-fn reach(sig: &Sig) -> Decoded<Reach> {
-    Ok(sig.pick(SCOPES)?.map_or(Reach::Unsaid, Reach::from))
+fn reach(sig: &Sig) -> Decoded<Scoped> {
+    Ok(sig.pick(SCOPES)?.map_or(Scoped::Unsaid, Scoped::from))
 }
 
 impl Lowerer<'_> {

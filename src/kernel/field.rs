@@ -13,8 +13,8 @@ use std::ops::Deref;
 use super::listing::Listing;
 use super::{
     Access, Addr, AtomOp, BarKind, BoolOp, Cmp, Collector, FloatMods, FloatOp, FloatTest, Fmt,
-    Guard, IntOp, IntTy, Lanes, MapField, MatrixForm, NumTy, Pc, Reach, RegId, Restricted, Rnd,
-    Scope, Sem, ShflMode, Space, Special, Src, TensorCopy, TensorKind, VoteMode,
+    Guard, IntOp, IntTy, Lanes, MapField, MatrixForm, NumTy, Pc, RegId, Restricted, Rnd, Scope,
+    Scoped, Sem, ShflMode, Space, Special, Src, TensorCopy, TensorKind, VoteMode,
 };
 
 /// A field of an operation.
@@ -388,12 +388,12 @@ words!(
 );
 
 /// A scope where one is written.
-impl Field for Reach {
+impl Field for Scoped {
     fn text(&self, _: &str, _: &Listing<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Reach::Cta => f.write_str(".cta"),
-            Reach::Unsaid => Ok(()),
-            Reach::Cluster => f.write_str(".cluster"),
+            Scoped::Cta => f.write_str(".cta"),
+            Scoped::Unsaid => Ok(()),
+            Scoped::Cluster => f.write_str(".cluster"),
         }
     }
 }

@@ -328,6 +328,14 @@ impl Kernel {
         self.spans[pc.0 as usize]
     }
 
+    /// True if there is an operation of asynchronous agents or tensor cores of which this holds.
+    pub fn any_async(&self, holds: impl Fn(&AsyncOp) -> bool) -> bool {
+        self.insts.iter().any(|i| match &i.op {
+            Op::Async(op) => holds(op),
+            _ => false,
+        })
+    }
+
     /// The scope of a strong access; nothing for other instructions.
     pub fn scope(&self, pc: Pc) -> Option<Scope> {
         match &self.insts.get(pc.0 as usize)?.op {

@@ -198,7 +198,7 @@ pub enum Scope {
 
 /// The scope of an operation on an mbarrier. PTX reads no scope as that of the CTA; compilers write none for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Reach {
+pub enum Scoped {
     /// `.cta`.
     Cta,
     /// None is written.
@@ -207,11 +207,11 @@ pub enum Reach {
     Cluster,
 }
 
-impl From<Scope> for Reach {
-    fn from(s: Scope) -> Reach {
+impl From<Scope> for Scoped {
+    fn from(s: Scope) -> Scoped {
         match s {
-            Scope::Cta => Reach::Cta,
-            Scope::Cluster | Scope::Gpu | Scope::Sys => Reach::Cluster,
+            Scope::Cta => Scoped::Cta,
+            Scope::Cluster | Scope::Gpu | Scope::Sys => Scoped::Cluster,
         }
     }
 }

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::answer::{self, AssumptionKind};
+use crate::answer::AssumptionKind;
 use crate::kernel::{Kernel, Op, Pc};
 use crate::term::ArrayId;
 
@@ -128,12 +128,10 @@ impl Machine<'_> {
                 true => "written",
                 false => "read",
             };
-            let line =
-                |pc: Pc| answer::Site::new(&self.kernel.source, self.kernel.span(pc), "").line;
             let missing = match self.dependents.wait {
                 Some(wait) => format!(
                     "griddepcontrol.wait (line {}) has to come before, in this thread or by a barrier",
-                    line(wait)
+                    self.line(wait)
                 ),
                 None => "griddepcontrol.wait before it is missing".to_string(),
             };
@@ -157,13 +155,12 @@ impl Machine<'_> {
         if !self.dependents.on() {
             return;
         }
-        let line = |pc: Pc| answer::Site::new(&self.kernel.source, self.kernel.span(pc), "").line;
         let mut says = Vec::new();
         let places = std::mem::take(&mut self.dependents.places);
         let mut named: Vec<String> = places
             .iter()
             .take(MOST_PLACES)
-            .map(|&(pc, array)| format!("`{}` in line {}", self.arrays[array].name, line(pc)))
+            .map(|&(pc, array)| format!("`{}` in line {}", self.arrays[array].name, self.line(pc)))
             .collect();
         if places.len() > MOST_PLACES {
             named.push(format!("{} more", places.len() - MOST_PLACES));
@@ -171,7 +168,7 @@ impl Machine<'_> {
         if let Some(wait) = self.dependents.wait {
             says.push(format!(
                 "the launches before this one whose writes it reads are over at griddepcontrol.wait (line {})",
-                line(wait)
+                self.line(wait)
             ));
         }
         if !named.is_empty() {
@@ -185,7 +182,7 @@ impl Machine<'_> {
             says.push(format!(
                 "no launch after this one that starts at griddepcontrol.launch_dependents (line {}) touches what this one \
                  writes, or writes what it reads, before griddepcontrol.wait",
-                line(trigger)
+                self.line(trigger)
             ));
         }
         let kind = AssumptionKind::Machine;

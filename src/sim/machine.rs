@@ -546,6 +546,11 @@ impl<'k> Machine<'k> {
             .collect()
     }
 
+    /// The line of an instruction in its file.
+    pub(super) fn line(&self, pc: Pc) -> u32 {
+        crate::answer::Site::new(&self.kernel.source, self.kernel.span(pc), "").line
+    }
+
     /// A site of lanes of a warp.
     pub(super) fn site(&self, pc: Pc, w: usize, mask: u32, text: impl Into<String>) -> Site {
         Site {

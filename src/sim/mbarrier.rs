@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::{AsyncOp, AtomOp, IntTy, NumTy, Op, Pc, Reach, WaitFor};
+use crate::kernel::{AsyncOp, AtomOp, IntTy, NumTy, Op, Pc, Scoped, WaitFor};
 use crate::term::TermId;
 
 use super::clock::{Actor, Carried, EventId, Layer, Snapshot, Tick};
@@ -202,8 +202,7 @@ impl Machine<'_> {
     /// `cp.async.mbarrier.arrive` in a kernel that has no `cp.async`: it arrives after nothing, yet compilers publish stores
     /// by it. That is told, and believed.
     fn bare_copy_arrival(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> bool {
-        let mut all = self.kernel.insts.iter();
-        if all.any(|i| matches!(i.op, Op::CpAsync { .. })) {
+        if self.patterns.copies {
             return false;
         }
         let place = self.place(SHARED, at, 8);
@@ -377,7 +376,7 @@ impl Machine<'_> {
                         o.now.released.push(Head {
                             snap: snap.clone(),
                             cta,
-                            reach: Reach::Unsaid,
+                            reach: Scoped::Unsaid,
                             only: None,
                         });
                     }

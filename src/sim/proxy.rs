@@ -28,7 +28,7 @@ use super::Tid;
 use super::clock::{Actor, Clocks, Snapshot, Tick};
 use super::machine::{RegionId, SHARED};
 use super::warp::{LANES, lanes};
-use crate::kernel::{AsyncOp, ClusterOp, Kernel, Op, Pc};
+use crate::kernel::{AsyncOp, ClusterOp, Kernel, Pc};
 
 mod check;
 mod maps;
@@ -136,16 +136,13 @@ pub(super) struct Proxies {
 impl Proxies {
     /// Nothing written; idle if the kernel reads nothing through the async proxy.
     pub(super) fn new(kernel: &Kernel) -> Proxies {
-        let reads = |op: &Op| match op {
-            Op::Async(a) => match &**a {
-                AsyncOp::Wgmma(_) | AsyncOp::Tensor(_) | AsyncOp::Bulk(_) => true,
-                AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Cancel { .. }),
-                _ => false,
-            },
+        let reads = |op: &AsyncOp| match op {
+            AsyncOp::Wgmma(_) | AsyncOp::Tensor(_) | AsyncOp::Bulk(_) => true,
+            AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Cancel { .. }),
             _ => false,
         };
         Proxies {
-            on: kernel.insts.iter().any(|i| reads(&i.op)),
+            on: kernel.any_async(reads),
             number: 0,
             pages: FxHashMap::default(),
             shared: Fences::default(),

@@ -333,7 +333,7 @@ impl Access<'_> {
         let in_shared = self.region.0 == crate::sim::machine::SHARED.0;
         let near = in_shared.then_some(Layer::SharedOf(cta));
         let (who, tick) = (|l: u32| Actor(e.base + l), Tick(e.tick));
-        let within = |layer, l| self.clocks.ordered_in(layer, who(l), tick, t);
+        let within = |layer, l| self.clocks.seen_in(layer).ordered(who(l), tick, t);
         let open = lanes(own)
             .filter(|l| !self.clocks.ordered(who(*l), tick, t))
             .filter(|l| !near.is_some_and(|n| within(n, *l)));

@@ -21,6 +21,7 @@ use super::Tid;
 use super::clock::{Actor, Clocks, Layer, Snapshot, Tick};
 use super::machine::Machine;
 use super::warp::lanes;
+use crate::kernel::Scoped;
 
 /// `tcgen05.fence::before_thread_sync` of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +34,6 @@ struct Before {
 #[derive(Clone, Debug)]
 struct After {
     at: Tick,
-    floor: Tick,
     snap: Arc<Snapshot>,
 }
 
@@ -55,7 +55,7 @@ impl TensorFences {
     }
 
     /// Whether what this actor did happened before the last fence of a thread after a synchronisation.
-    fn knew(&self, clocks: &Clocks, b: Tid, who: Actor, at: Tick) -> bool {
+    pub(super) fn knew(&self, clocks: &Clocks, b: Tid, who: Actor, at: Tick) -> bool {
         let Some(a) = self.after.get(&b) else {
             return false;
         };
@@ -63,21 +63,16 @@ impl TensorFences {
         if clocks.is_agent(who) {
             return clocks.joins(who).any(|(t, k)| match t == b {
                 true => k < a.at,
-                false => k < a.floor || clocks.known_in(snaps, t, k),
+                false => clocks.known_in(snaps, t, k),
             });
         }
-        who.0 == b.0 || at < a.floor || clocks.known_in(snaps, Tid(who.0), at)
+        who.0 == b.0 || clocks.known_in(snaps, Tid(who.0), at)
     }
 
     /// Whether the first fence of a thread after an operation comes before what another thread does now.
     pub(super) fn published(&self, clocks: &Clocks, a: Tid, number: u64, b: Tid) -> bool {
         self.first(a, number)
             .is_some_and(|at| clocks.ordered(Actor(a.0), at, b))
-    }
-
-    /// Whether the last fence of a thread knew of an operation, or of the fence after it that published it.
-    pub(super) fn received(&self, clocks: &Clocks, b: Tid, (who, at): (Actor, Tick)) -> bool {
-        self.knew(clocks, b, who, at)
     }
 
     /// What is missing for an operation of thread `a` to be executed before one of thread `b`, both in one pipeline.
@@ -109,15 +104,18 @@ impl Machine<'_> {
         let number = self.tensor.count();
         let cta = self.team.number(w) as u32;
         let clocks = &mut self.order.clocks;
+        let layer = Some(Layer::TensorMemory);
+        let (takes, gives) = match after {
+            true => (&[layer][..], None),
+            false => (&[][..], Some(layer)),
+        };
         // What is heard is heard before the fence, and what is told is told behind it.
         let beside = (w as u32, mask, cta);
-        if after {
-            self.patterns.tensor_fence(clocks, beside, true);
-        }
+        self.patterns
+            .fence(clocks, beside, Scoped::Cluster, takes, None);
         let at = clocks.mark();
-        if !after {
-            self.patterns.tensor_fence(clocks, beside, false);
-        }
+        self.patterns
+            .fence(clocks, beside, Scoped::Cluster, &[], gives);
         let clocks = clocks.seen_in(Layer::TensorMemory);
         for lane in lanes(mask) {
             let t = Tid(self.warps[w].first + lane as u32);
@@ -131,8 +129,8 @@ impl Machine<'_> {
                 }
                 continue;
             }
-            let (floor, snap) = (clocks.floor(), Arc::new(clocks.snapshot(t)));
-            fences.after.insert(t, After { at, floor, snap });
+            let snap = Arc::new(clocks.snapshot(t));
+            fences.after.insert(t, After { at, snap });
         }
     }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::answer::{self, AssumptionKind};
+use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, IntTy, MapField, NumTy, Pc, Space, Src};
 use crate::term::left::Opaque;
 use crate::term::{ArrayId, TermId};
@@ -267,7 +267,7 @@ impl Machine<'_> {
                 left.is_some_and(|l| !l.touching(a, place.1, place.1 + MAP_BYTES).is_empty());
             if made && !acquired {
                 let name = self.place(t.region, t.off as u64, 128);
-                let line = answer::Site::new(&self.kernel.source, self.kernel.span(pc), "").line;
+                let line = self.line(pc);
                 self.found.assumptions.insert(AssumptionKind::Visibility.says(format!(
                     "the end of a launch releases the tensor map {name} that it wrote to the copy in line {line}, without \
                      fence.proxy.tensormap::generic.acquire"

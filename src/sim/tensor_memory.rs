@@ -707,23 +707,10 @@ impl Machine<'_> {
 
     /// Warns where a synchronisation orders two operations without the fences of this family.
     fn tensor_fenced(&mut self, old: &Done, new: &Done) {
-        let synchronous = |t: Touch| match t {
-            Touch::Manage => true,
-            Touch::Load
-            | Touch::Store
-            | Touch::Accumulate { .. }
-            | Touch::Factor { .. }
-            | Touch::Copy { .. } => false,
-        };
+        let synchronous = [old, new].iter().any(|d| d.touch == Touch::Manage);
         // A load or store is waited for by its warp, which is a synchronisation of its own.
-        let waited = match old.touch {
-            Touch::Load | Touch::Store => true,
-            Touch::Manage
-            | Touch::Accumulate { .. }
-            | Touch::Factor { .. }
-            | Touch::Copy { .. } => false,
-        };
-        if synchronous(old.touch) || synchronous(new.touch) || old.w == new.w && waited {
+        let waited = matches!(old.touch, Touch::Load | Touch::Store);
+        if synchronous || old.w == new.w && waited {
             return;
         }
         let clocks = self.order.clocks.seen_in(Layer::TensorMemory);
@@ -737,9 +724,7 @@ impl Machine<'_> {
                 || tids
                     .iter()
                     .all(|b| fences.published(clocks, a, old.number, *b));
-            after &= tids
-                .iter()
-                .all(|b| fences.received(clocks, *b, (agent, old.at)));
+            after &= tids.iter().all(|b| fences.knew(clocks, *b, agent, old.at));
         }
         let (one, two) = (self.collective_name(old.pc), self.collective_name(new.pc));
         let missing = match (before, after) {

@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use super::agent::Seen;
-use super::{Actor, Clocks, EventId, Shape, Snapshot, Tick};
+use super::{Clocks, EventId, Shape, Snapshot};
 use crate::sim::Tid;
 
 /// What a layer takes for granted.
@@ -63,12 +63,6 @@ impl Clocks {
         self.layers.iter().any(|(l, _)| *l == layer)
     }
 
-    /// [`Clocks::ordered`] by the edges of a layer, if there is one.
-    pub fn ordered_in(&self, layer: Layer, who: Actor, at: Tick, later: Tid) -> bool {
-        let own = self.layers.iter().find(|(l, _)| *l == layer);
-        own.is_some_and(|(_, c)| c.ordered(who, at, later))
-    }
-
     /// The clocks of a layer; these, if there is no such layer.
     pub fn seen_in(&self, layer: Layer) -> &Clocks {
         let own = self.layers.iter().find(|(l, _)| *l == layer);
@@ -93,13 +87,9 @@ impl Clocks {
     }
 
     fn acquire_in(&mut self, layer: Layer, t: Tid, snap: &Snapshot) {
-        self.in_layer(layer, |i, c| c.acquire(t, snap.layer(i)));
-    }
-
-    pub(super) fn in_layer(&mut self, layer: Layer, f: impl FnOnce(usize, &mut Clocks)) {
         let mut all = self.layers.iter_mut().enumerate();
         if let Some((i, (_, c))) = all.find(|(_, (l, _))| *l == layer) {
-            f(i, c);
+            c.acquire(t, snap.layer(i));
         }
     }
 

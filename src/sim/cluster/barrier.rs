@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use crate::kernel::{ClusterOp, Pc, Reach};
+use crate::kernel::{ClusterOp, Pc, Scoped};
 
 use super::super::clock::{EventId, Snapshot};
 use super::super::machine::{Machine, Stop};
@@ -122,7 +122,7 @@ impl Machine<'_> {
         } else {
             let cta = self.team.number(w) as u32;
             for t in lanes(exec).map(|l| Tid(self.warps[w].first + l as u32)) {
-                let heads = self.patterns.released(t, cta, Reach::Cluster);
+                let heads = self.patterns.released(t, cta, Scoped::Cluster);
                 self.cluster_barriers[c].fenced.extend(heads);
             }
         }
@@ -161,7 +161,7 @@ impl Machine<'_> {
         let cta = self.team.number(w) as u32;
         for t in lanes(mask).map(|l| Tid(self.warps[w].first + l as u32)) {
             for h in &self.cluster_barriers[c].fenced_before {
-                h.heard_by(clocks, (t, cta), Reach::Cluster, None);
+                h.heard_by(clocks, (t, cta), Scoped::Cluster, None);
             }
         }
         for e in &self.cluster_barriers[c].made {

@@ -15,7 +15,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::{AsyncOp, ClusterOp, Kernel, Op, Pc};
+use crate::kernel::{AsyncOp, ClusterOp, Kernel, Pc};
 
 use super::super::Tid;
 use super::super::clock::{Actor, Clocks, EventId};
@@ -47,15 +47,12 @@ pub(crate) struct Inits {
 impl Inits {
     /// None yet.
     pub(crate) fn new(kernel: &Kernel) -> Inits {
-        let relaxed = |op: &Op| match op {
-            Op::Async(op) => match &**op {
-                AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Arrive { release: false, .. }),
-                _ => false,
-            },
+        let relaxed = |op: &AsyncOp| match op {
+            AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Arrive { release: false, .. }),
             _ => false,
         };
         Inits {
-            on: kernel.insts.iter().any(|i| relaxed(&i.op)),
+            on: kernel.any_async(relaxed),
             ..Inits::default()
         }
     }

@@ -22,9 +22,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::{AsyncOp, ClusterOp, Kernel, Op, Reach, Restricted, Scope, Sem, TensorOp};
+use crate::kernel::{AsyncOp, ClusterOp, Kernel, Op, Restricted, Scope, Scoped, Sem, TensorOp};
 use crate::sim::Tid;
-use crate::sim::clock::{Carried, Clocks, EventId, Heard, Layer, Shape, Snapshot, lanes};
+use crate::sim::clock::{Carried, Clocks, EventId, Heard, Layer, Snapshot, lanes};
 use crate::sim::machine::Machine;
 
 /// What a release published.
@@ -33,7 +33,7 @@ pub(crate) struct Head {
     pub(crate) snap: Arc<Snapshot>,
     /// The number of the CTA of the thread.
     pub(crate) cta: u32,
-    pub(crate) reach: Reach,
+    pub(crate) reach: Scoped,
     /// For which questions it counts, if not for all.
     pub(crate) only: Option<Layer>,
 }
@@ -44,7 +44,7 @@ impl Head {
         &self,
         clocks: &mut Clocks,
         (t, cta): (Tid, u32),
-        reach: Reach,
+        reach: Scoped,
         only: Option<Layer>,
     ) {
         let heard = heard(self.reach, reach, self.cta == cta);
@@ -64,18 +64,18 @@ pub(super) struct Published {
 }
 
 /// Whether operations of two CTAs reach each other.
-fn heard(release: Reach, acquire: Reach, same: bool) -> Heard {
+fn heard(release: Scoped, acquire: Scoped, same: bool) -> Heard {
     match release.min(acquire) {
         _ if same => Heard::Exact,
-        Reach::Cta => Heard::No,
-        Reach::Unsaid => Heard::ByDefault,
-        Reach::Cluster => Heard::Exact,
+        Scoped::Cta => Heard::No,
+        Scoped::Unsaid => Heard::ByDefault,
+        Scoped::Cluster => Heard::Exact,
     }
 }
 
 /// One head for all that reach alike, where the clocks can say so.
 pub(super) fn merged(clocks: &Clocks, heads: Vec<Head>) -> Vec<Head> {
-    type Alike = (u32, Reach, Option<Layer>);
+    type Alike = (u32, Scoped, Option<Layer>);
     let mut groups: Vec<(Alike, Vec<Arc<Snapshot>>)> = Vec::new();
     for h in heads {
         let key = (h.cta, h.reach, h.only);
@@ -108,7 +108,7 @@ pub(super) fn acquire(
     clocks: &mut Clocks,
     (t, cta): (Tid, u32),
     from: &Published,
-    reach: Reach,
+    reach: Scoped,
     only: Option<Layer>,
 ) {
     let shape = clocks.shape();
@@ -116,32 +116,31 @@ pub(super) fn acquire(
     for h in &from.heads {
         h.heard_by(clocks, (t, cta), reach, only);
     }
-    let far = heard(Reach::Cluster, reach, false);
+    let far = heard(Scoped::Cluster, reach, false);
     clocks.observe_heard(from.event, (warp, mask), far, only);
     for (issuer, c) in &from.carried {
-        let heard = heard(Reach::Cluster, reach, *issuer == cta);
+        let heard = heard(Scoped::Cluster, reach, *issuer == cta);
         clocks.inherit((warp, mask), c, heard, only);
     }
 }
 
 /// A fence that releases: how far, for which layer, and what its thread knew.
-type Fenced = (Reach, Option<Layer>, Arc<Snapshot>);
+type Fenced = (Scoped, Option<Layer>, Arc<Snapshot>);
 
 /// Fences and relaxed waits of threads, in a kernel that has relaxed arrivals or waits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patterns {
     on: bool,
+    /// The kernel has `cp.async`, which `cp.async.mbarrier.arrive` follows.
+    pub(super) copies: bool,
     /// The last fences of each thread that release.
     fenced: FxHashMap<Tid, Vec<Fenced>>,
     /// Phases that a thread saw by relaxed waits, and how far these reach.
-    seen: FxHashMap<Tid, Vec<(Arc<Published>, Reach)>>,
+    seen: FxHashMap<Tid, Vec<(Arc<Published>, Scoped)>>,
 }
 
-fn relaxed(op: &Op) -> bool {
-    let Op::Async(op) = op else {
-        return false;
-    };
-    match &**op {
+fn relaxed(op: &AsyncOp) -> bool {
+    match op {
         AsyncOp::Arrive { release, .. } => !release,
         AsyncOp::Wait { acquire, .. } => !acquire,
         AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Arrive { release: false, .. }),
@@ -155,103 +154,88 @@ impl Machine<'_> {
         &mut self,
         w: usize,
         exec: u32,
-        fence: (Sem, Scope, Option<Restricted>),
+        (sem, scope, only): (Sem, Scope, Option<Restricted>),
     ) {
         let (cta, ctas) = (self.team.number(w) as u32, self.team.len() as u32);
+        let own = only.map(|_| Layer::SharedOf(cta));
+        let takes: Vec<_> = match (sem, only) {
+            (Sem::Release, _) => Vec::new(),
+            (_, Some(Restricted::Cluster)) => (0..ctas).map(|c| Some(Layer::SharedOf(c))).collect(),
+            (_, Some(Restricted::Own) | None) => vec![own],
+        };
+        let gives = (sem != Sem::Acquire).then_some(own);
+        let lanes = (w as u32, exec, cta);
         let clocks = &mut self.order.clocks;
         self.patterns
-            .fence(clocks, (w as u32, exec, cta), fence, ctas);
+            .fence(clocks, lanes, scope.into(), &takes, gives);
     }
 }
 
 /// The layers that a kernel needs where so many CTAs run together.
 pub(crate) fn layers(kernel: &Kernel, ctas: u32) -> Vec<Layer> {
-    let any = |f: &dyn Fn(&Op) -> bool| kernel.insts.iter().any(|i| f(&i.op));
     let mut out = Vec::new();
-    let narrow = |op: &Op| match op {
-        Op::Async(op) => match **op {
-            AsyncOp::Arrive { reach, .. } | AsyncOp::Wait { reach, .. } => reach != Reach::Cluster,
-            _ => false,
-        },
+    let narrow = |op: &AsyncOp| match op {
+        AsyncOp::Arrive { reach, .. } | AsyncOp::Wait { reach, .. } => *reach != Scoped::Cluster,
         _ => false,
     };
-    if ctas > 1 && any(&narrow) {
+    if ctas > 1 && kernel.any_async(narrow) {
         out.push(Layer::DefaultScope);
     }
-    if !any(&relaxed) {
+    if !kernel.any_async(relaxed) {
         return out;
     }
-    let tensor = |op: &Op| match op {
-        Op::Async(op) => match &**op {
-            AsyncOp::Tensor(op) => matches!(**op, TensorOp::Fence(_)),
-            _ => false,
-        },
+    let tensor = |op: &AsyncOp| match op {
+        AsyncOp::Tensor(op) => matches!(**op, TensorOp::Fence(_)),
         _ => false,
     };
-    if any(&tensor) {
+    if kernel.any_async(tensor) {
         out.push(Layer::TensorMemory);
     }
-    if any(&|op| matches!(op, Op::Fence { only: Some(_), .. })) {
+    if has_restricted_fence(kernel) {
         out.extend((0..ctas).map(Layer::SharedOf));
     }
     out
+}
+
+/// True if a fence of a kernel is restricted to shared memory.
+pub(super) fn has_restricted_fence(kernel: &Kernel) -> bool {
+    let restricted = |op: &Op| matches!(op, Op::Fence { only: Some(_), .. });
+    kernel.insts.iter().any(|i| restricted(&i.op))
 }
 
 impl Patterns {
     /// None yet.
     pub(crate) fn new(kernel: &Kernel) -> Patterns {
         Patterns {
-            on: kernel.insts.iter().any(|i| relaxed(&i.op)),
+            on: kernel.any_async(relaxed),
+            copies: kernel
+                .insts
+                .iter()
+                .any(|i| matches!(i.op, Op::CpAsync { .. })),
             ..Patterns::default()
         }
     }
 
-    /// Threads of a CTA execute a fence.
+    /// Threads of a CTA execute a fence: it acquires in these layers, and releases in one, each time in all if none is
+    /// named.
     pub(crate) fn fence(
         &mut self,
         clocks: &mut Clocks,
         (warp, exec, cta): (u32, u32, u32),
-        (sem, scope, only): (Sem, Scope, Option<Restricted>),
-        ctas: u32,
+        reach: Scoped,
+        takes: &[Option<Layer>],
+        gives: Option<Option<Layer>>,
     ) {
         if !self.on {
             return;
         }
-        let reach = Reach::from(scope);
         let shape = clocks.shape();
         for t in lanes(exec).map(|l| shape.tid(warp, l)) {
-            if sem != Sem::Release {
-                let into: Vec<_> = match only {
-                    None => vec![None],
-                    Some(Restricted::Own) => vec![Some(Layer::SharedOf(cta))],
-                    Some(Restricted::Cluster) => {
-                        (0..ctas).map(|c| Some(Layer::SharedOf(c))).collect()
-                    }
-                };
-                self.take(clocks, (t, cta), reach, &into);
+            if !takes.is_empty() {
+                self.take(clocks, (t, cta), reach, takes);
             }
-            if sem != Sem::Acquire {
-                let only = only.map(|_| Layer::SharedOf(cta));
+            if let Some(only) = gives {
                 self.give(clocks, t, reach, only);
-            }
-        }
-    }
-
-    /// Threads of a CTA execute `tcgen05.fence`.
-    pub(crate) fn tensor_fence(
-        &mut self,
-        clocks: &mut Clocks,
-        (warp, exec, cta): (u32, u32, u32),
-        after: bool,
-    ) {
-        if !self.on {
-            return;
-        }
-        let (shape, layer): (Shape, _) = (clocks.shape(), Some(Layer::TensorMemory));
-        for t in lanes(exec).map(|l| shape.tid(warp, l)) {
-            match after {
-                true => self.take(clocks, (t, cta), Reach::Cluster, &[layer]),
-                false => self.give(clocks, t, Reach::Cluster, layer),
             }
         }
     }
@@ -260,7 +244,7 @@ impl Patterns {
         &mut self,
         clocks: &mut Clocks,
         (t, cta): (Tid, u32),
-        reach: Reach,
+        reach: Scoped,
         into: &[Option<Layer>],
     ) {
         let Some(seen) = self.seen.get_mut(&t) else {
@@ -271,12 +255,12 @@ impl Patterns {
                 acquire(clocks, (t, cta), phase, reach.min(*wait), *only);
             }
         }
-        if reach == Reach::Cluster && into == [None] {
+        if reach == Scoped::Cluster && into == [None] {
             seen.clear();
         }
     }
 
-    fn give(&mut self, clocks: &mut Clocks, t: Tid, reach: Reach, only: Option<Layer>) {
+    fn give(&mut self, clocks: &mut Clocks, t: Tid, reach: Scoped, only: Option<Layer>) {
         let snap = clocks.publish(t);
         let own = self.fenced.entry(t).or_default();
         // What a later fence of the same kind knows covers the earlier one.
@@ -285,7 +269,12 @@ impl Patterns {
     }
 
     /// What an arrival with `.relaxed` publishes.
-    pub(crate) fn released(&self, t: Tid, cta: u32, own: Reach) -> impl Iterator<Item = Head> + '_ {
+    pub(crate) fn released(
+        &self,
+        t: Tid,
+        cta: u32,
+        own: Scoped,
+    ) -> impl Iterator<Item = Head> + '_ {
         let fences = self.fenced.get(&t).into_iter().flatten();
         fences.map(move |(reach, only, snap)| Head {
             snap: snap.clone(),
@@ -296,7 +285,7 @@ impl Patterns {
     }
 
     /// A thread saw the end of a phase by a wait with `.relaxed`.
-    pub(super) fn saw(&mut self, t: Tid, phase: Arc<Published>, reach: Reach) {
+    pub(super) fn saw(&mut self, t: Tid, phase: Arc<Published>, reach: Scoped) {
         self.seen.entry(t).or_default().push((phase, reach));
     }
 }

@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::{Pc, Reach};
+use super::heads::has_restricted_fence;
+use crate::kernel::{Pc, Scoped};
 use crate::sim::machine::{Machine, RegionId, SHARED};
 use crate::sim::{Site, Tid};
 
@@ -14,7 +15,7 @@ pub(super) enum Less {
     /// `.relaxed`, with no fence beside it.
     Relaxed,
     /// Its scope, which may leave other CTAs out.
-    Scope(Reach),
+    Scope(Scoped),
 }
 
 /// The last arrival and the last wait of each thread that order less than they seem to.
@@ -46,8 +47,9 @@ impl Machine<'_> {
     ) -> Option<String> {
         let cta = |t: u32| self.team.number(t as usize / crate::sim::warp::LANES);
         let apart = cta(a) != cta(b);
-        let counts = |l: Less| {
-            apart && l != Less::Scope(Reach::Cluster) || matches!(l, Less::Copies | Less::Relaxed)
+        let counts = |l: Less| match l {
+            Less::Copies | Less::Relaxed => true,
+            Less::Scope(reach) => apart && reach != Scoped::Cluster,
         };
         let wait = self.weak.waits.get(&Tid(b));
         // What a scope leaves out matters where the later thread waited at the same mbarrier.
@@ -79,7 +81,7 @@ impl Machine<'_> {
                 "thread {who} publishes its cp.async alone by cp.async.mbarrier.arrive at mbarrier {barrier}: an \
                  mbarrier.arrive after what it stored is missing (count it, or fill by cp.async with a source size of 0)"
             ),
-            Less::Relaxed if region != SHARED && self.has_restricted_fence() => format!(
+            Less::Relaxed if region != SHARED && has_restricted_fence(self.kernel) => format!(
                 "the fences beside the relaxed operations on mbarrier {barrier} are restricted to shared memory, and {} is \
                  not there",
                 self.place(region, offset, 4)
@@ -96,8 +98,8 @@ impl Machine<'_> {
             },
             Less::Scope(reach) => {
                 let has = match reach {
-                    Reach::Cta => "has the scope .cta",
-                    Reach::Unsaid | Reach::Cluster => "has no scope, which is .cta",
+                    Scoped::Cta => "has the scope .cta",
+                    Scoped::Unsaid | Scoped::Cluster => "has no scope, which is .cta",
                 };
                 let what = if arrives { "arrival" } else { "wait" };
                 format!(
@@ -106,11 +108,5 @@ impl Machine<'_> {
                 )
             }
         })
-    }
-
-    fn has_restricted_fence(&self) -> bool {
-        use crate::kernel::Op;
-        let restricted = |op: &Op| matches!(op, Op::Fence { only: Some(_), .. });
-        self.kernel.insts.iter().any(|i| restricted(&i.op))
     }
 }

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::answer::{self, AssumptionKind};
+use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, Op, Pc};
 
 use super::super::machine::{Machine, RegionId, SHARED};
@@ -245,8 +245,8 @@ impl Machine<'_> {
         if places.is_empty() || !self.is_fine() {
             return;
         }
-        let line = |pc: Pc| answer::Site::new(&self.kernel.source, self.kernel.span(pc), "").line;
-        let lines: BTreeSet<(u32, u32)> = places.iter().map(|&(a, b)| (line(a), line(b))).collect();
+        let lines = places.iter().map(|&(a, b)| (self.line(a), self.line(b)));
+        let lines: BTreeSet<(u32, u32)> = lines.collect();
         let named = lines.iter().take(MOST_PLACES);
         let mut text: Vec<String> = named.map(|(a, b)| format!("{a} and {b}")).collect();
         if lines.len() > MOST_PLACES {

@@ -19,7 +19,7 @@ use super::super::clock::{Actor, Clocks, Tick};
 use super::super::machine::{RegionId, SHARED};
 use super::super::warp::{LANES, lanes};
 use super::{PAGE, Proxies, Written};
-use crate::kernel::{AsyncOp, BulkOp, ClusterOp, Kernel, Op, Pc};
+use crate::kernel::{AsyncOp, BulkOp, ClusterOp, Kernel, Pc};
 
 /// The last read of a word by lanes of a warp, through the generic proxy.
 #[derive(Clone, Copy, Debug)]
@@ -60,16 +60,13 @@ pub(super) struct Reads {
 impl Reads {
     /// Nothing read; idle in a kernel without asynchronous writes.
     pub(super) fn new(kernel: &Kernel) -> Reads {
-        let writes = |op: &Op| match op {
-            Op::Async(op) => match &**op {
-                AsyncOp::Bulk(op) => matches!(**op, BulkOp::Copy(_)),
-                AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Cancel { .. }),
-                _ => false,
-            },
+        let writes = |op: &AsyncOp| match op {
+            AsyncOp::Bulk(op) => matches!(**op, BulkOp::Copy(_)),
+            AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Cancel { .. }),
             _ => false,
         };
         Reads {
-            on: kernel.insts.iter().any(|i| writes(&i.op)),
+            on: kernel.any_async(writes),
             ..Reads::default()
         }
     }

@@ -269,6 +269,13 @@ impl Machine<'_> {
     /// True if a loop around an instruction reads by a strong load, so that it may go on until another thread writes.
     fn polls_in_loop(&self, pc: Pc) -> bool {
         let kernel = self.kernel;
+        let polls = |op: &Op| match op {
+            Op::Ld { access, .. } => access.volatile || access.sem != Sem::Weak,
+            _ => false,
+        };
+        if !kernel.insts.iter().any(|i| polls(&i.op)) {
+            return false;
+        }
         let n = kernel.insts.len();
         let mut from: Vec<Vec<u32>> = vec![Vec::new(); n];
         for at in 0..n as u32 {
@@ -291,10 +298,6 @@ impl Machine<'_> {
         };
         let after = met(&|at| successors(kernel, Pc(at)));
         let before = met(&|at| from[at as usize].clone());
-        let polls = |op: &Op| match op {
-            Op::Ld { access, .. } => access.volatile || access.sem != Sem::Weak,
-            _ => false,
-        };
         let insts = kernel.insts.iter().zip(after.iter().zip(&before));
         let mut around = insts.filter(|(_, (a, b))| **a && **b);
         around.any(|(inst, _)| polls(&inst.op))
