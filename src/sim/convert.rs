@@ -2,7 +2,9 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.9.20 to 9.7.9.23 and table of `cvt` in 9.7.9. Over the reals
 //! a float-to-float conversion is the identity unless it rounds to an integer, saturates or
-//! clamps; a float-to-integer conversion rounds as written and clamps to the range.
+//! clamps; a float-to-integer conversion rounds as written and clamps to the range. A conversion of
+//! known bits is the machine's, in every run: `cvt`, a mask, a shift or a move that cut a known number
+//! are one number.
 
 use crate::kernel::{FloatMods, Fmt, IntTy, NumTy, Op, Pc, Rnd, Space};
 use crate::number::Narrowing;
@@ -129,7 +131,6 @@ impl Machine<'_> {
                         self.note_unset(w, pc);
                     }
                     if let Val::Conc(b) = v
-                        && self.values.numbers
                         && !self.values.is_unfolded()
                         && let Some(x) = self.cvt_number(pc, op, b)
                     {

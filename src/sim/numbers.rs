@@ -245,7 +245,7 @@ impl Values {
         v: Val,
     ) -> Option<u64> {
         match v {
-            Val::Conc(bits) if self.numbers && !self.is_unfolded() => {
+            Val::Conc(bits) if !self.is_unfolded() => {
                 number::float_to_float(from, to, how, low(bits, from.bits()))
             }
             _ => None,
@@ -255,7 +255,7 @@ impl Values {
     /// An operand of a matrix instruction as it reads it: of tf32 the bits below its fraction are ignored.
     pub(super) fn matrix_bits(&self, v: Val, ty: MatTy) -> Val {
         match (v, ty) {
-            (Val::Conc(bits), MatTy::Float(Fmt::Tf32)) if self.numbers => Val::Conc(bits & !0x1fff),
+            (Val::Conc(bits), MatTy::Float(Fmt::Tf32)) => Val::Conc(bits & !0x1fff),
             _ => v,
         }
     }

@@ -320,7 +320,8 @@ impl Machine<'_> {
             return false;
         };
         let v = self.src(w, *src, lane);
-        if v == Val::Unset {
+        // Known bits are rounded as the machine does.
+        if matches!(v, Val::Unset | Val::Conc(_)) {
             return false;
         }
         let x = self.values.real(v, *from);

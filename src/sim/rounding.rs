@@ -22,8 +22,9 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
+use crate::number::{self, Narrowing};
 use crate::term::made::{Kind, Shape};
-use crate::term::{Term, TermId, encode_exact, least, pow2, root, round};
+use crate::term::{Term, TermId, decode, encode_exact, least, pow2, root, round};
 
 use super::value::{Val, Values};
 
@@ -216,7 +217,8 @@ impl Values {
         Some(self.keep((fmt, t), held))
     }
 
-    /// The number `t` is that of `from`, a known one, in another format.
+    /// The number `t` is that of `from`, a known one, in another format: exactly what the machine rounds it
+    /// to, where that is one number other than zero, the sign of which would be lost.
     pub fn narrowed(&mut self, from: Arg, rnd: Rnd, to: (Fmt, TermId)) -> Option<TermId> {
         if !self.is_known(from) {
             return None;
@@ -238,6 +240,11 @@ impl Values {
             new.tidy();
             Some(new)
         });
+        if let Some([Finite(only)]) = held.as_ref().map(|h| &h.values[..])
+            && !only.is_zero()
+        {
+            return Some(self.store.rational(only.clone()));
+        }
         Some(self.keep(to, held))
     }
 
@@ -270,6 +277,16 @@ fn has(fmt: Fmt, v: &BigRational) -> bool {
 /// A number as a register of a format holds it; `None` where it has to be rounded and the format has no IEEE
 /// layout.
 fn rounded(fmt: Fmt, rnd: Rnd, v: BigRational) -> Option<Number> {
+    if fmt == Fmt::Tf32 && !v.is_zero() {
+        // A register of tf32 is one of f32 whose last bits are zeros.
+        let how = Narrowing {
+            rnd,
+            ..Narrowing::default()
+        };
+        let bits = encode_exact(Fmt::F32, &v)?;
+        let bits = number::float_to_float(Fmt::F32, Fmt::Tf32, &how, bits)?;
+        return decode(Fmt::F32, bits).ok().map(Finite);
+    }
     if has(fmt, &v) {
         return Some(Finite(v));
     }

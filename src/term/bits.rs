@@ -5,7 +5,7 @@
 //! joined, so packing and unpacking give back the same term.
 
 use num_bigint::BigInt;
-use num_traits::ToPrimitive;
+use num_traits::{ToPrimitive, Zero};
 
 use super::view::{self, BitsOp, ICmp, Term, node};
 use super::{ArrayId, Sort, TermId, TermStore};
@@ -222,6 +222,11 @@ impl TermStore {
             Term::Extract {
                 bits: b, low: l, ..
             } => return self.extract(b, l + low, width),
+            Term::OfReal { fmt, real } => {
+                if let Some(known) = self.machine_bits(fmt, real) {
+                    return self.bits(width, known >> low);
+                }
+            }
             Term::BitsSelect(p, a, b) if !self.is_branching(a) && !self.is_branching(b) => {
                 let (x, y) = (self.extract(a, low, width), self.extract(b, low, width));
                 return self.select(p, x, y);
@@ -254,6 +259,19 @@ impl TermStore {
         let total = self.is_total(bits);
         let n = node(view::EXTRACT, low, width as u16, bits.0, 0, 0);
         self.insert(n, total)
+    }
+
+    /// The bits that a register holds for a known number that was rounded on its way, if they can be only
+    /// these. The halves of a 64-bit number are moved one by one and meet again as that number over the
+    /// reals, so they stay parts of it.
+    fn machine_bits(&self, fmt: Fmt, real: TermId) -> Option<u64> {
+        if fmt == Fmt::F64 {
+            return None;
+        }
+        let (values, _) = self.held(real)?;
+        let [only] = values[..] else { return None };
+        let only = self.as_const(only).filter(|q| !q.is_zero())?;
+        super::encode_exact(fmt, only)
     }
 
     /// Arithmetic or logic on two bit vectors of one width. Division by a constant zero stays as

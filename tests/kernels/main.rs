@@ -6,6 +6,7 @@ mod control_slice;
 mod every_content;
 mod itself;
 mod joins;
+mod known_numbers;
 mod launched;
 mod manifest;
 mod moves;
