@@ -23,7 +23,7 @@ pub struct Side<'a> {
 impl Side<'_> {
     /// What a term became for either reader.
     fn same(self, t: TermId, other: Side<'_>, u: TermId) -> bool {
-        [Reader::Float, Reader::Bits].into_iter().any(|r| {
+        Reader::ALL.into_iter().any(|r| {
             let (a, b) = (self.images.get(t, r), other.images.get(u, r));
             a == b && a != super::canon::NONE
         })

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 pub mod canon;
 pub mod differ;
 pub mod identities;
+pub mod page;
+mod reading;
 #[cfg(test)]
 mod tests;
 pub mod value;
@@ -31,9 +33,11 @@ use crate::kernel::Kernel;
 use crate::norm::{self, Equality, Normalizer};
 use crate::sass::Settled;
 use crate::sim::{Clean, Side, UnknownKind};
-use crate::spec::{Arrays, ElemTy};
+use crate::spec::{Array, Arrays, ElemTy, Role};
 use crate::term::show::Bounds;
 use crate::term::{ArrayId, Term, TermId, TermStore};
+
+use rustc_hash::FxHashMap;
 
 use canon::{Canon, Images, Reader};
 
@@ -105,11 +109,7 @@ pub fn decide(runs: [Clean; 2], pair: &Pair<'_>) -> Decided {
             canon::reader(declared, &contents)
         })
         .collect();
-    let mut canon = Canon {
-        contracts_alike: pair.contracts_alike,
-        settled: pair.settled.cloned().unwrap_or_default(),
-        ..Canon::default()
-    };
+    let mut canon = canon(pair, pair.contracts_alike);
     let images = images(&mut canon, &runs, &elements, &readers);
     let compared = Compared {
         pair,
@@ -119,6 +119,19 @@ pub fn decide(runs: [Clean; 2], pair: &Pair<'_>) -> Decided {
         images,
     };
     compared.decided(&mut canon)
+}
+
+/// An empty store for a pair, with what is known of its inputs.
+fn canon(pair: &Pair<'_>, contracts_alike: bool) -> Canon {
+    let finite = |a: &Array| match (a.role, &a.initial, a.elem) {
+        (Some(Role::In | Role::InOut), None, Some(ElemTy::Float(fmt))) => Some(fmt),
+        _ => None,
+    };
+    let mut canon = Canon::default();
+    canon.contracts_alike = contracts_alike;
+    canon.settled = pair.settled.cloned().unwrap_or_default();
+    canon.identities.finite = pair.arrays.0.iter().map(finite).collect();
+    canon
 }
 
 fn images(
@@ -180,6 +193,12 @@ impl Compared<'_> {
             let (why, at) = self.open(first, &open, canon);
             decision.unknowns.push(why);
             sites = at;
+        }
+        if canon.identities.relies_on_inputs {
+            let message = "inputs without known contents are finite numbers";
+            decision
+                .assumptions
+                .push(AssumptionKind::Finite.says(message));
         }
         if canon.has_places {
             let message = "a product and a sum without rounding modifiers are joined by the assembler \
@@ -477,11 +496,7 @@ impl Compared<'_> {
 
     /// True if all elements are the same once products and sums are joined everywhere or nowhere.
     fn is_alike(&self, open: &[usize]) -> bool {
-        let mut canon = Canon {
-            contracts_alike: true,
-            settled: self.pair.settled.cloned().unwrap_or_default(),
-            ..Canon::default()
-        };
+        let mut canon = canon(self.pair, true);
         let elements: Vec<Element> = open.iter().map(|&i| self.elements[i]).collect();
         let readers: Vec<Reader> = open.iter().map(|&i| self.readers[i]).collect();
         let images = images(&mut canon, &self.runs, &elements, &readers);
@@ -502,14 +517,22 @@ fn count(decision: &mut Decision, e: &Element, by: &'static str) {
     }
 }
 
-/// A condition by which something is chosen below some terms, and which no other condition makes up.
+/// A condition by which something is chosen below some terms, and which no other condition makes up: the choice with the
+/// most below it, so that what is decided without the others is not split by them.
 fn condition(store: &TermStore, roots: &[TermId]) -> Option<TermId> {
-    let choices = store.reachable(roots).into_iter();
-    let mut conditions = choices.filter_map(|t| match store.get(t) {
-        Term::BitsSelect(p, ..) => Some(p),
-        _ => None,
-    });
-    let mut open = vec![conditions.next()?];
+    let mut heights: FxHashMap<TermId, u32> = FxHashMap::default();
+    let mut highest: Option<(u32, TermId)> = None;
+    for t in store.reachable(roots) {
+        let mut height = 0;
+        store.children(t, |c| height = height.max(heights[&c] + 1));
+        heights.insert(t, height);
+        if let Term::BitsSelect(p, ..) = store.get(t)
+            && highest.is_none_or(|(h, _)| h < height)
+        {
+            highest = Some((height, p));
+        }
+    }
+    let mut open = vec![highest?.1];
     while let Some(p) = open.pop() {
         match store.get(p) {
             Term::Bool(_) => {}

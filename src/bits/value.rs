@@ -5,6 +5,8 @@
 //! have two values, joined and apart; then a value is a small set of all that may come out, whatever is joined, and only
 //! sets without a common element differ.
 //!
+//! Sound: which bits a NaN has that an operation made no manual says, so that nothing is known of what reads them as bits.
+//!
 //! Not claimed: the bits of approximations and of matrix instructions on a device.
 
 use rustc_hash::FxHashMap;
@@ -14,6 +16,8 @@ use crate::kernel::{FloatOp, Fmt, Rnd};
 use crate::number;
 use crate::term::word::{Does, Operation};
 use crate::term::{ArrayId, Sort, Term, TermId, TermStore, fold_bits, fold_compare};
+
+use super::reading::{Floats, Reader, reads};
 
 /// All that a term may be; empty if nothing says.
 pub type Values = SmallVec<[u64; 2]>;
@@ -27,18 +31,74 @@ pub trait Inputs {
     fn read(&mut self, array: ArrayId, off: u64, bytes: u8) -> u64;
 }
 
-/// The values of terms, operands first.
-pub fn evaluate(
-    store: &TermStore,
-    cone: &[TermId],
-    inputs: &mut impl Inputs,
-) -> FxHashMap<TermId, Values> {
-    let mut all: FxHashMap<TermId, Values> = FxHashMap::default();
-    for &t in cone {
-        let v = value(store, t, &all, inputs);
-        all.insert(t, v);
+/// The values of terms on an input.
+#[derive(Debug, Default)]
+pub struct Evaluated {
+    all: FxHashMap<TermId, Values>,
+    /// Those that may be a NaN of an operation, with its format: no manual gives the bits of it.
+    nan: FxHashMap<TermId, Fmt>,
+}
+
+impl Evaluated {
+    /// All that a term may be for who reads floats of a format, or bits; empty if nothing says.
+    pub fn get(&self, t: TermId, fmt: Option<Fmt>) -> Values {
+        match self.nan.get(&t) {
+            Some(&made) if !Floats::One(made).are(fmt) => Values::new(),
+            _ => self.all.get(&t).cloned().unwrap_or_default(),
+        }
     }
-    all
+
+    /// Which NaN a term may be, given its values; `None` if one is read whose bits nothing says.
+    fn nan(&self, store: &TermStore, t: TermId, values: &Values) -> Option<Floats> {
+        let of = |t: TermId| self.nan.get(&t).map_or(Floats::None, |&f| Floats::One(f));
+        match store.get(t) {
+            Term::Word(word) => {
+                let operation = word.operation(store);
+                let reads_bits = |(at, c): (usize, TermId)| {
+                    of(c) != Floats::None
+                        && reads(&operation, Reader::Float, (at, c), of) == Reader::Bits
+                };
+                if word.operands().enumerate().any(reads_bits) {
+                    return None;
+                }
+                let fmt = operation.float();
+                let fmt = fmt.filter(|&f| values.iter().any(|&v| is_nan(f, v)));
+                Some(fmt.map_or(Floats::None, Floats::One))
+            }
+            Term::BitsSelect(p, a, b) => {
+                let sides = self.all.get(&p)?.iter();
+                let sides = sides.map(|&side| of(if side == 1 { a } else { b }));
+                let all = sides.fold(Floats::None, Floats::or);
+                (all != Floats::Several).then_some(all)
+            }
+            _ => {
+                let mut any = false;
+                store.children(t, |c| any |= self.nan.contains_key(&c));
+                (!any).then_some(Floats::None)
+            }
+        }
+    }
+}
+
+/// The values of terms, operands first.
+pub fn evaluate(store: &TermStore, cone: &[TermId], inputs: &mut impl Inputs) -> Evaluated {
+    let mut found = Evaluated::default();
+    for &t in cone {
+        let mut v = value(store, t, &found.all, inputs);
+        match found.nan(store, t, &v) {
+            None => v.clear(),
+            Some(Floats::One(fmt)) => {
+                found.nan.insert(t, fmt);
+            }
+            Some(Floats::None | Floats::Several) => {}
+        }
+        found.all.insert(t, v);
+    }
+    found
+}
+
+fn is_nan(fmt: Fmt, bits: u64) -> bool {
+    number::decode(fmt, bits).value == number::Value::Nan
 }
 
 fn mask(width: u8) -> u64 {
@@ -176,9 +236,9 @@ fn applied(operation: &Operation, operands: &[u64]) -> Option<u64> {
 
 /// Bits with the one NaN of a format for every NaN.
 pub fn quiet(fmt: Fmt, bits: u64) -> u64 {
-    match number::decode(fmt, bits).value {
-        number::Value::Nan => number::nan(fmt),
-        _ => bits,
+    match is_nan(fmt, bits) {
+        true => number::nan(fmt),
+        false => bits,
     }
 }
 

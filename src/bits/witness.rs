@@ -252,11 +252,10 @@ fn different(
 ) -> Option<[u64; 2]> {
     let mut sides: [Values; 2] = Default::default();
     for (i, side) in sides.iter_mut().enumerate() {
-        let all = evaluate(q.stores[i], &cones[i], drawn);
-        let values = all.get(&q.terms[i])?;
+        let values = evaluate(q.stores[i], &cones[i], drawn).get(q.terms[i], q.fmt);
         *side = match q.fmt {
             Some(fmt) => values.iter().map(|&v| quiet(fmt, v)).collect(),
-            None => values.clone(),
+            None => values,
         };
     }
     let [a, b] = sides;
@@ -305,6 +304,7 @@ pub fn format(reader: Reader, declared: Option<ElemTy>, bytes: u8) -> Option<Fmt
     match (reader, declared, bytes) {
         (Reader::Bits, ..) => None,
         (_, Some(ElemTy::Float(f)), _) => Some(f),
+        (Reader::Bf16, ..) => Some(Fmt::Bf16),
         (_, _, 2) => Some(Fmt::F16),
         (_, _, 8) => Some(Fmt::F64),
         _ => Some(Fmt::F32),

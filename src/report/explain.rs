@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::answer::{About, ErrorKind, Family, kinds, protocols};
+use crate::bits::page::page;
 
 use super::Failure;
 
@@ -18,17 +19,26 @@ const FAMILIES: [Family; 5] = [
 /// The word of the table of protocol rules.
 const PROTOCOLS: &str = "protocols";
 
+/// The word of the table of identities that keep every bit.
+const BITS: &str = "bits";
+
 /// Everything about the kinds that have a word, or the table that has it.
 pub fn kind(word: &str) -> Result<String, Failure> {
-    if word == PROTOCOLS {
-        return Ok(rules());
+    match word {
+        PROTOCOLS => return Ok(rules()),
+        BITS => return Ok(page()),
+        _ => {}
     }
     let all = kinds::all();
     let found: Vec<String> = all.iter().filter(|k| k.word == word).map(show).collect();
     if !found.is_empty() {
         return Ok(found.join("\n"));
     }
-    let words: Vec<&str> = all.iter().map(|k| k.word).chain([PROTOCOLS]).collect();
+    let words: Vec<&str> = all
+        .iter()
+        .map(|k| k.word)
+        .chain([PROTOCOLS, BITS])
+        .collect();
     let near = match kinds::near(word, &words).as_slice() {
         [] => String::new(),
         near => format!(" (near: {})", near.join(", ")),
@@ -80,7 +90,7 @@ pub fn list() -> String {
     }
     let _ = writeln!(
         out,
-        "table\n  {PROTOCOLS:<width$}  The rules that pipelines of Hopper and Blackwell keep, with examples."
+        "table\n  {PROTOCOLS:<width$}  The rules that pipelines of Hopper and Blackwell keep, with examples.\n  {BITS:<width$}  The identities that keep all bits, each with its condition and its reason."
     );
     out
 }

@@ -1,28 +1,11 @@
-//! Identities of signs, comparisons and extrema.
+//! Identities of comparisons and extrema.
 
+use super::signs::Signs;
 use super::{Becomes, Known, chained, is_nan, negation};
 use crate::kernel::{Cmp, FloatMods, FloatOp};
 use crate::number;
 use crate::term::word::{Does, Operation};
 use crate::term::{ICmp, Term, TermId};
-
-pub(super) fn signs(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
-    let &[x] = operands else { return None };
-    if o.mods != FloatMods::default() || o.src != o.fmt {
-        return None;
-    }
-    match o.does {
-        Does::Float(FloatOp::Neg) if k.store.as_bits(x).is_some() => {
-            Some(Becomes::Term(k.negated(o.fmt, x)))
-        }
-        Does::Float(FloatOp::Neg) => k.under(x, |i| *i == *o).map(Becomes::Term),
-        Does::Float(FloatOp::Abs) => {
-            let inner = k.under(x, |i| *i == negation(o.fmt) || *i == *o)?;
-            Some(Becomes::Operation(*o, vec![inner]))
-        }
-        _ => None,
-    }
-}
 
 pub(super) fn compared(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Compare(cmp), &[a, b]) = (o.does, operands) else {
@@ -48,14 +31,14 @@ pub(super) fn compared(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opt
     if !negated {
         return Some(Becomes::Operation(operation, list));
     }
-    let word = k.store.word(operation, &list);
+    let word = k.simplest(operation, list);
     let one = k.store.bits(1, 1);
     let holds = k.store.icmp(ICmp::Eq, word, one);
     let not = k.store.not(holds);
     Some(Becomes::Term(k.store.of_bool(1, not)))
 }
 
-pub(super) fn set(_: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn set(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     if !chained(o) {
         return None;
     }
@@ -64,15 +47,98 @@ pub(super) fn set(_: &mut Known, o: &Operation, operands: &[TermId]) -> Option<B
         Does::Float(FloatOp::Min3) => Does::Float(FloatOp::Min),
         does => does,
     };
+    let mut operation = Operation { does, ..*o };
     let mut list = operands.to_vec();
+    with_sizes(k, &operation, &mut list);
+    // Of numbers that are no NaN none is dropped and none kept.
+    if o.mods.nan && k.are_never_nan(o.fmt, &list) {
+        operation.mods.nan = false;
+    }
+    let steps = |&t: &TermId| match k.word(t) {
+        Some((inner, of)) if inner == operation => of,
+        _ => vec![t],
+    };
+    list = list.iter().flat_map(steps).collect();
     list.sort_unstable();
     list.dedup();
-    let operation = Operation { does, ..*o };
+    if let Some(all) = with_least_of_known(k, &operation, &mut list) {
+        return Some(Becomes::Term(all));
+    }
     match list[..] {
         [only] if !o.mods.ftz => Some(Becomes::Term(only)),
+        [only] if k.store.as_bits(only).is_some() => {
+            let bits = number::flushed(o.fmt, k.store.as_bits(only)?);
+            Some(Becomes::Term(k.store.bits(o.fmt.bits() as u8, bits)))
+        }
         _ if operation == *o && list == operands => None,
         _ => Some(Becomes::Operation(operation, list)),
     }
+}
+
+/// Of a number and its negation the larger is its size, and the smaller the negation of that.
+fn with_sizes(k: &mut Known, o: &Operation, list: &mut Vec<TermId>) {
+    let signs = match o.does {
+        Does::Float(FloatOp::Max) => Signs::Abs,
+        _ => Signs::NegAbs,
+    };
+    let negated: Vec<(TermId, TermId)> = (list.iter())
+        .filter_map(|&t| Some((t, k.under(t, |i| *i == negation(o.fmt))?)))
+        .filter(|(_, inner)| list.contains(inner))
+        .collect();
+    for (t, inner) in negated {
+        list.retain(|&x| x != t && x != inner);
+        list.push(k.with_signs(o.fmt, signs, inner));
+    }
+}
+
+/// Leaves one of the known numbers of a set, and none that decides nothing; the whole where a known number decides it.
+fn with_least_of_known(k: &mut Known, o: &Operation, list: &mut Vec<TermId>) -> Option<TermId> {
+    let (known, mut rest): (Vec<TermId>, Vec<TermId>) =
+        list.iter().partition(|&&t| k.store.as_bits(t).is_some());
+    let bits: Vec<u64> = known.iter().filter_map(|&t| k.store.as_bits(t)).collect();
+    let extreme = |a: u64, &b: &u64| o.apply(&[a, b]);
+    let (first, others) = bits.split_first()?;
+    let bits = others.iter().try_fold(*first, extreme)?;
+    let t = k.store.bits(o.fmt.bits() as u8, bits);
+    let is_max = o.does == Does::Float(FloatOp::Max);
+    // A NaN is dropped by all steps, or kept by all.
+    let (decides, nothing) = match (is_nan(o.fmt, bits), o.mods.nan) {
+        (true, nan) => (nan, !nan),
+        (false, _) => (
+            bits == number::infinity(o.fmt, !is_max),
+            bits == number::infinity(o.fmt, is_max),
+        ),
+    };
+    if decides && (is_nan(o.fmt, bits) || !o.mods.nan || k.are_never_nan(o.fmt, &rest)) {
+        return Some(t);
+    }
+    // Without the infinity a set of NaN is a NaN.
+    let is_some = |k: &mut Known| rest.iter().any(|&x| k.is_never_nan(o.fmt, x));
+    let goes = nothing && !rest.is_empty() && (is_nan(o.fmt, bits) || o.mods.nan || is_some(k));
+    if !goes {
+        rest.push(t);
+        rest.sort_unstable();
+    }
+    *list = rest;
+    None
+}
+
+pub(super) fn turned(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let does = match o.does {
+        Does::Float(FloatOp::Max) => FloatOp::Min,
+        Does::Float(FloatOp::Min) => FloatOp::Max,
+        _ => return None,
+    };
+    let is_turned = |&t: &TermId| k.under(t, |i| *i == negation(o.fmt)).is_some();
+    let is_known = |&t: &TermId| k.store.as_bits(t).is_some();
+    let all = operands.iter().all(|t| is_turned(t) || is_known(t));
+    if !chained(o) || !all || !operands.iter().any(is_turned) {
+        return None;
+    }
+    let list = operands.iter().map(|&t| k.negated(o.fmt, t)).collect();
+    let does = Does::Float(does);
+    let t = k.simplest(Operation { does, ..*o }, list);
+    Some(Becomes::Term(k.negated(o.fmt, t)))
 }
 
 pub(super) fn number(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
@@ -101,21 +167,11 @@ pub(super) fn flushed(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opti
     if !arithmetic || !o.mods.ftz || o.src != o.fmt {
         return None;
     }
-    let mods = FloatMods {
-        ftz: true,
-        ..FloatMods::default()
-    };
-    let of = |op| Operation::new(Does::Float(op), (o.fmt, o.fmt), mods);
     let mut list = operands.to_vec();
     for t in &mut list {
-        for op in [FloatOp::Neg, FloatOp::Abs] {
-            if let Some(x) = k.under(*t, |i| *i == of(op)) {
-                let plain = Operation {
-                    mods: FloatMods::default(),
-                    ..of(op)
-                };
-                *t = k.simplest(plain, vec![x]);
-            }
+        let (signs, x, flushes) = k.without_flushed_signs(o.fmt, *t);
+        if flushes {
+            *t = k.with_signs(o.fmt, signs, x);
         }
     }
     (list != operands).then_some(Becomes::Operation(*o, list))

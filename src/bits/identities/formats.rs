@@ -1,13 +1,13 @@
 //! Identities of conversions between formats.
 
-use super::{Becomes, Known, is_plain, negation};
+use super::{Becomes, Known, is_plain};
 use crate::kernel::{FloatMods, FloatOp, Fmt, IntTy, Rnd};
 use crate::number;
 use crate::term::word::{Does, Operation};
 use crate::term::{Sort, Term, TermId, embeds};
 
 /// True for a conversion that is exact and does nothing else.
-fn widens(o: &Operation) -> bool {
+pub(super) fn widens(o: &Operation) -> bool {
     let m = &o.mods;
     let whole = matches!(m.rnd, Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi | Rnd::Rs);
     let bare = !(m.sat || m.relu || m.oob || whole);
@@ -27,13 +27,13 @@ pub(super) fn narrowed(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opt
         return None;
     }
     let widening = |i: &Operation| widens(i) && (i.src, i.fmt) == (o.fmt, o.src);
-    if let Some(inner) = k.under(x, widening) {
-        return Some(Becomes::Term(inner));
-    }
-    match (o.fmt, o.src) {
-        (Fmt::Bf16, Fmt::F32) => upper_half(k, x).map(Becomes::Term),
-        _ => None,
-    }
+    let (signs, x) = k.without_signs(o.src, x);
+    let narrow = match (k.under(x, widening), o.fmt, o.src) {
+        (Some(inner), ..) => inner,
+        (None, Fmt::Bf16, Fmt::F32) => upper_half(k, x)?,
+        (None, ..) => return None,
+    };
+    Some(Becomes::Term(k.with_signs(o.fmt, signs, narrow)))
 }
 
 /// The bf16 whose bits stand above sixteen zeros.
@@ -106,11 +106,8 @@ pub(super) fn double(k: &mut Known, o: &Operation, operands: &[TermId]) -> Optio
     };
     let mut narrow = Vec::new();
     for t in list {
-        // A negated one is the widened negation; a known one may be of the narrow format.
-        let (plain, negative) = match k.under(t, |i| *i == negation(o.src)) {
-            Some(inner) => (inner, true),
-            None => (t, false),
-        };
+        // A sign is that of the narrow number; a known one may be of the narrow format.
+        let (signs, plain) = k.without_signs(o.src, t);
         let n = match k.store.as_bits(plain) {
             Some(bits) => {
                 let cut = number::float_to_float(o.src, o.fmt, &narrowing(&exact), bits)?;
@@ -120,7 +117,7 @@ pub(super) fn double(k: &mut Known, o: &Operation, operands: &[TermId]) -> Optio
             None if o.fmt == Fmt::Bf16 => upper_half(k, plain)?,
             None => k.under(plain, wide)?,
         };
-        narrow.push(if negative { k.negated(o.fmt, n) } else { n });
+        narrow.push(k.with_signs(o.fmt, signs, n));
     }
     let operation = Operation::new(inner.does, (o.fmt, o.fmt), nearest);
     Some(Becomes::Operation(operation, narrow))
@@ -138,15 +135,15 @@ pub(super) fn from_wider(k: &mut Known, o: &Operation, operands: &[TermId]) -> O
     if o.mods != mods || !rounds || o.src != Fmt::F64 {
         return None;
     }
+    let (signs, x) = k.without_signs(o.src, x);
     let (inner, list) = k.word(x)?;
     let is_widening = widens(&inner) && !inner.mods.ftz && inner.src == Fmt::F32;
-    (is_widening && inner.fmt == o.src && o.fmt != inner.src).then_some(Becomes::Operation(
-        Operation {
-            src: inner.src,
-            ..*o
-        },
-        list,
-    ))
+    if !is_widening || inner.fmt != o.src || o.fmt == inner.src {
+        return None;
+    }
+    let src = inner.src;
+    let list = list.into_iter().map(|t| k.with_signs(src, signs, t));
+    Some(Becomes::Operation(Operation { src, ..*o }, list.collect()))
 }
 
 pub(super) fn of_natural(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {

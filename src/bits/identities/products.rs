@@ -28,11 +28,21 @@ pub(super) fn factors(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opti
     let even_rounding = matches!(o.mods.rnd, Rnd::Rn | Rnd::Rz);
     let one_sided = o.mods.sat || o.mods.relu || o.mods.oob;
     if odd && !fused && even_rounding && !one_sided {
-        let product = k.store.word(*o, &list);
+        let product = k.simplest(*o, list);
         return Some(Becomes::Term(k.negated(o.fmt, product)));
     }
+    // Which of two factors comes first says nothing: the sign is that of one that is not known, else of one that is not 1.
     if odd {
-        list[0] = k.negated(o.fmt, list[0]);
+        let one = small(o.fmt, 1);
+        let key = |t: TermId| {
+            (
+                k.store.as_bits(t).is_some(),
+                k.store.as_bits(t) == one,
+                k.store.as_bits(t),
+            )
+        };
+        let i = usize::from(key(list[1]) < key(list[0]));
+        list[i] = k.negated(o.fmt, list[i]);
     }
     (list != operands).then_some(Becomes::Operation(*o, list))
 }

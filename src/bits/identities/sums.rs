@@ -61,12 +61,33 @@ pub(super) fn minus_zero(k: &mut Known, o: &Operation, operands: &[TermId]) -> O
 }
 
 pub(super) fn zero(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
-    if o.does != Does::Float(FloatOp::Add) || !is_plain(o, Rnd::Rn) || o.place != 0 {
+    let plain = [Rnd::Rn, Rnd::Rm].iter().any(|&r| is_plain(o, r));
+    if o.does != Does::Float(FloatOp::Add) || !plain || o.place != 0 {
         return None;
     }
     let x = other(k, operands, number::zero(o.fmt, false))?;
-    let never = k.is_never_minus_zero(o, x);
+    let never = o.mods.rnd == Rnd::Rm || k.is_never_minus_zero(o.fmt, x);
     never.then_some(Becomes::Term(x))
+}
+
+pub(super) fn vanishing(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+    let (Does::Float(FloatOp::Add), &[a, b]) = (o.does, operands) else {
+        return None;
+    };
+    let mods = FloatMods {
+        rnd: o.mods.rnd,
+        ftz: o.mods.ftz,
+        ..FloatMods::default()
+    };
+    let rounds = matches!(o.mods.rnd, Rnd::Rn | Rnd::Rz | Rnd::Rm | Rnd::Rp);
+    if o.src != o.fmt || o.mods != mods || !rounds || o.place != 0 {
+        return None;
+    }
+    if k.negated(o.fmt, a) != b || !k.is_finite(o.fmt, a) {
+        return None;
+    }
+    let zero = number::zero(o.fmt, o.mods.rnd == Rnd::Rm);
+    Some(Becomes::Term(k.store.bits(o.fmt.bits() as u8, zero)))
 }
 
 pub(super) fn size(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
@@ -79,10 +100,18 @@ pub(super) fn size(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<
     if !is_sum || !alike || o.src != o.fmt {
         return None;
     }
-    let turned = list.into_iter().map(|t| k.negated(o.fmt, t)).collect();
-    let turned = k.simplest(sum, turned);
-    // Either stands for both.
-    (turned < x).then(|| Becomes::Operation(*o, vec![turned]))
+    let turned = turned(k, &sum, list);
+    let (same, list) = k.word(turned).filter(|(i, _)| *i == sum).unzip();
+    let back = same.and(list).map(|list| self::turned(k, &sum, list));
+    // Either stands for both; what does not come back became simpler.
+    let is_first = back == Some(x) && x < turned;
+    (!is_first).then(|| Becomes::Operation(*o, vec![turned]))
+}
+
+/// A sum with the other sign.
+fn turned(k: &mut Known, sum: &Operation, list: Vec<TermId>) -> TermId {
+    let list = list.into_iter().map(|t| k.negated(sum.fmt, t)).collect();
+    k.simplest(*sum, list)
 }
 
 pub(super) fn repeated(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
@@ -138,23 +167,16 @@ pub(super) fn onto_zero(k: &mut Known, o: &Operation, operands: &[TermId]) -> Op
     let (a, b) = match (summand(k, o, s), summand(k, o, t)) {
         (Some(a), None) => (a, t),
         (None, Some(a)) => (a, s),
-        // Onto what is never -0 a zero of either sign is nothing.
-        (Some(a), Some(b)) => (a.max(b), a.min(b)),
-        (None, None) => return None,
+        (Some(_), Some(_)) | (None, None) => return None,
     };
     // A zero of b is +0, so that the one below changes nothing.
-    if is_plain(o, Rnd::Rn) && k.is_never_minus_zero(o, b) {
+    if is_plain(o, Rnd::Rn) && k.is_never_minus_zero(o.fmt, b) {
         return Some(Becomes::Operation(*o, vec![a, b]));
     }
-    if a <= b {
-        return None;
-    }
+    // Onto what is never -0 a zero of either sign is nothing: both summands look the same.
     let zero = k.store.bits(o.fmt.bits() as u8, number::zero(o.fmt, false));
-    let mut first = [zero, b];
-    first.sort_unstable();
-    let first = k.store.word(*o, &first);
-    k.never_minus_zero.insert(first);
-    let mut both = vec![first, a];
+    let [a, b] = [a, b].map(|x| k.simplest(*o, vec![zero, x]));
+    let mut both = vec![a, b];
     both.sort_unstable();
-    Some(Becomes::Operation(*o, both))
+    (both != operands).then_some(Becomes::Operation(*o, both))
 }
