@@ -19,7 +19,7 @@ use crate::decide;
 use crate::grid::numbers;
 use crate::grid::sequence::Ended;
 use crate::input::Files;
-use crate::kernel::{Pc, pure};
+use crate::kernel::{Kernel, Pc, pure};
 use crate::report::precision::{Rounds, precision};
 use crate::report::values::Values;
 use crate::report::{self, Answer, Failure, Report, Verdict};
@@ -58,7 +58,8 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     let limits = limits(&options, start);
     let mut alone = Alone::read(layers, Some(options.seed), files)?;
     let parsed = Instant::now();
-    require_values(&alone.setup)?;
+    let kernel = alone.lowered.run_by(&alone.setup.kernels[0].launch);
+    require_values(kernel, &alone.setup)?;
     alone.setup.kernels[0].launch.numbers = true;
 
     let (setup, resolved) = (&alone.setup, &alone.setup.kernels[0]);
@@ -197,7 +198,7 @@ fn pointed_to(arrays: &Arrays) -> impl Iterator<Item = &Array> {
 }
 
 /// Every input needs contents, every scalar a value.
-fn require_values(setup: &Setup) -> Result<(), Failure> {
+fn require_values(kernel: &Kernel, setup: &Setup) -> Result<(), Failure> {
     let resolved = &setup.kernels[0];
     let mut missing: Vec<(u32, String)> = Vec::new();
     for field in &resolved.bindings.fields {
@@ -245,6 +246,15 @@ fn require_values(setup: &Setup) -> Result<(), Failure> {
             return Err(Failure::new(ErrorKind::Fact, message));
         }
     }
+    for (var, &id) in kernel.globals.iter().zip(&resolved.bindings.globals) {
+        let a = &resolved.arrays[id];
+        let begins = a.initial.is_some() || a.pointers.is_some() || a.begins_unset();
+        if !begins && var.relocs.is_empty() {
+            let role = if var.constant { "in" } else { "inout" };
+            let text = format!("`{0}` with --arg {0}={role}:TYPE[N]=CONTENTS", var.name);
+            missing.push((u32::MAX, text));
+        }
+    }
     missing.sort();
     if missing.is_empty() {
         return Ok(());
@@ -280,7 +290,7 @@ fn order_notes(outcome: &mut Outcome, rechecked: &[Pc]) -> Vec<crate::sim::Findi
 /// True if an array is an output: what is bound so, and what the kernel writes of the rest.
 fn is_output(a: &Array, written: bool) -> bool {
     match (a.origin, a.role) {
-        (Origin::Pointer, Some(Role::Out | Role::InOut)) => true,
+        (Origin::Pointer | Origin::Global, Some(Role::Out | Role::InOut)) => true,
         (Origin::Pointer, Some(Role::In) | None) => written,
         (_, Some(Role::Scratch)) | (Origin::Scalar | Origin::Const | Origin::Global, _) => false,
     }
@@ -328,7 +338,7 @@ fn outputs(setup: &Setup, outcome: &Outcome, memory: Option<&Memory>) -> (Vec<Va
     (values, open)
 }
 
-/// Position, name and output of each parameter that is one.
+/// Position, name and output of each parameter and variable that is one; a variable has no position.
 fn parameters(setup: &Setup, resolved: &Resolved, outputs: &[Values]) -> Vec<(u32, String, usize)> {
     let fields = resolved.bindings.fields.iter();
     let of = |f: &spec::Field| {
@@ -339,5 +349,10 @@ fn parameters(setup: &Setup, resolved: &Resolved, outputs: &[Values]) -> Vec<(u3
         let output = outputs.iter().position(|o| o.name == *name)?;
         Some((f.param, name.clone(), output))
     };
-    fields.filter_map(of).collect()
+    let globals = resolved.bindings.globals.iter().filter_map(|id| {
+        let name = &setup.arrays[*id].name;
+        let output = outputs.iter().position(|o| o.name == *name)?;
+        Some((u32::MAX, name.clone(), output))
+    });
+    fields.filter_map(of).chain(globals).collect()
 }

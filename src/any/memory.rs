@@ -136,6 +136,12 @@ impl Walk<'_> {
             | Object::Local(_) => return None,
         };
         let is_content = tag == CONTENTS;
+        if is_content {
+            let unit = self.unit(o, bytes);
+            if unit != bytes && unit.max(bytes) <= 8 {
+                return Some(self.by_units(o, offset, (bytes, unit)));
+            }
+        }
         let tag = tag | u64::from(o) << 8 | u64::from(bytes);
         let width = (bytes * 8).min(64) as u8;
         let value = self.e.function(tag, vec![offset], width);
@@ -143,6 +149,45 @@ impl Walk<'_> {
             self.lies_between(value, ends, (offset, bytes));
         }
         Some(value)
+    }
+
+    /// The bytes of one number that stands for the contents of an object: of its element, or of what is read of it first,
+    /// whichever is larger.
+    fn unit(&mut self, o: u32, bytes: u32) -> u32 {
+        let n = self.out.objects.get(o as usize).and_then(|o| o.bound());
+        let array = n.and_then(|n| self.resolved.arrays.0.get(n as usize));
+        let element = array.and_then(|a| a.elem).map_or(0, |e| e.bytes() as u32);
+        *self.units.entry(o).or_insert(bytes.max(element))
+    }
+
+    /// What is read of contents at another size than their unit: a part of one, or several in a row. A part begins at a
+    /// multiple of its size, or the access is an error by itself.
+    fn by_units(&mut self, o: u32, offset: Id, (bytes, unit): (u32, u32)) -> Id {
+        let width = (bytes * 8).min(64) as u8;
+        let tag = CONTENTS | u64::from(o) << 8 | u64::from(unit);
+        let size = self.e.width(offset);
+        if bytes < unit {
+            let mask = self.e.constant(u64::from(unit) - 1, size);
+            let low = self.e.and(offset, mask);
+            let start = self.e.minus(offset, low);
+            let whole = self.e.function(tag, vec![start], (unit * 8).min(64) as u8);
+            let eight = self.e.constant(8, size);
+            let by = self.e.word(BitsOp::Mul, low, eight);
+            let by = self.e.resize(by, self.e.width(whole), false);
+            let part = self.e.word(BitsOp::LShr, whole, by);
+            return self.e.resize(part, width, false);
+        }
+        let mut all = self.e.constant(0, width);
+        for i in 0..bytes / unit {
+            let plus = self.e.constant(u64::from(i * unit), size);
+            let at = self.e.add(offset, plus);
+            let part = self.e.function(tag, vec![at], (unit * 8) as u8);
+            let part = self.e.resize(part, width, false);
+            let by = self.e.constant(u64::from(8 * i * unit), width);
+            let part = self.e.word(BitsOp::Shl, part, by);
+            all = self.e.word(BitsOp::Or, all, part);
+        }
+        all
     }
 
     /// The least and the largest element of an array, as the facts and its contents say.
@@ -210,7 +255,12 @@ impl Walk<'_> {
             .globals
             .iter()
             .zip(&self.kernel.globals);
-        let (_, var) = variables.find(|(a, v)| a.0 == n && !v.external)?;
+        let (_, var) = variables.find(|(a, _)| a.0 == n)?;
+        let content = match &self.resolved.arrays.0.get(n as usize)?.initial {
+            Some(content) => content.clone(),
+            None if var.relocs.is_empty() => return None,
+            None => var.init.as_slice().into(),
+        };
         let size = u64::from(bytes);
         let count = var.bytes / size.max(1);
         if !matches!(bytes, 1 | 2 | 4 | 8) || count == 0 || count > MAX_LISTED {
@@ -243,7 +293,7 @@ impl Walk<'_> {
                 }
                 Some(_) => return None,
                 None => {
-                    let byte = |at: u64| u64::from(var.init.get(at as usize).copied().unwrap_or(0));
+                    let byte = |at: u64| u64::from(content.get(at as usize).copied().unwrap_or(0));
                     let bits = (from..end).rev().fold(0, |bits, at| bits << 8 | byte(at));
                     self.e.constant(bits, bytes as u8 * 8)
                 }

@@ -264,6 +264,8 @@ pub(super) struct Walk<'a> {
     pub scalars: FxHashMap<(u32, u32), Id>,
     /// Arrays that the launch writes.
     pub written: FxHashSet<u32>,
+    /// Bytes of one number of the contents of each object that was read.
+    pub units: FxHashMap<u32, u32>,
     pub rounds: usize,
     /// Conditions that hold of every launch, and those of them that gates are given: a product of sizes is for whole
     /// numbers alone.
@@ -404,6 +406,7 @@ impl<'a> Walk<'a> {
             sizes,
             scalars: FxHashMap::default(),
             written: FxHashSet::default(),
+            units: FxHashMap::default(),
             rounds: 0,
             always: Vec::new(),
             plain: Vec::new(),

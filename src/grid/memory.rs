@@ -121,7 +121,7 @@ impl Initials<'_> {
             return None;
         }
         let mut globals = self.kernel.globals.iter().zip(&self.bindings.globals);
-        if let Some((var, _)) = globals.find(|(v, a)| **a == array && !v.external) {
+        if let Some((var, _)) = globals.find(|(v, a)| **a == array && !v.relocs.is_empty()) {
             let near = |r: u64| r < off + bytes && off < r + 8;
             if var.relocs.iter().any(|r| near(r.0)) || off + bytes > var.bytes {
                 return None;

@@ -3,28 +3,64 @@
 //! That is one order of the CTAs, in which counters, flags and float sums in memory have the values that they have
 //! in it. What other orders would change is found as elsewhere, by `between`, from the accesses of each CTA.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
 use crate::kernel::Pc;
+use crate::kernel::awaits::awaits;
 use crate::sim::numbers::Memory;
-use crate::sim::strong::waits;
+use crate::sim::strong::hold::Plan;
+use crate::sim::strong::{concerns, waits};
 use crate::sim::{Finding, Noting, UnknownKind};
 use crate::term::ArrayId;
 
 use super::{Covered, MAX_CTAS, Subject, Whole};
 
-/// Runs the CTAs of these ranks, which ascend; with what they leave in memory.
+/// Most threads of a grid that runs together though its CTAs could run one after the other.
+const MAX_THREADS: u64 = 1 << 14;
+
+/// Runs the CTAs of these ranks, which ascend; with what they leave in memory. A grid whose CTAs wait for each other runs
+/// all of them together, and so does one whose fences and flags order what looks unordered CTA by CTA.
 pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
+    let launch = &subject.resolved.launch;
+    let whole = ranks.len() as u64 == launch.ctas();
+    let waiting = waits(subject.kernel);
+    if !waiting || !whole {
+        let (alone, memory) = each(subject, ranks, waiting && ranks.len() > 1);
+        let open = |u: &Finding<UnknownKind>| u.kind == UnknownKind::Undecided;
+        let open = alone.outcome.unknowns.iter().any(open) && alone.outcome.defects.is_empty();
+        let threads = u64::from(launch.threads()).saturating_mul(launch.ctas());
+        if !(whole && open && concerns(subject.kernel) && threads <= MAX_THREADS) {
+            return (alone, memory);
+        }
+    }
+    let mut resolved = subject.resolved.clone();
+    resolved.launch.together = true;
+    let all = Subject {
+        resolved: &resolved,
+        ..*subject
+    };
+    each(&all, ranks, false)
+}
+
+/// Runs those that do not run together one after the other.
+fn each(subject: &Subject, ranks: &[u64], stuck: bool) -> (Covered, Option<Memory>) {
     let (ranks, count) = (&subject.runs(ranks)[..], ranks.len());
     let arrays = 0..subject.arrays.0.len() as u32;
     let all: FxHashSet<ArrayId> = arrays.map(ArrayId).collect();
     let mut whole = Whole::new(subject, &all);
     let limits = subject.limits(subject.deciding.limits.memory);
+    let together = subject.resolved.launch.together;
+    // One after the other, CTAs that wait for each other get nowhere.
+    let following = together.then(|| Plan {
+        awaits: Arc::new(awaits(subject.kernel)),
+        first: Vec::new(),
+    });
     let mut memory = Memory::default();
+    let mut ran = Vec::new();
     let mut done = 0;
     let mut ended = None;
-    // One after the other, CTAs that wait for each other get nowhere.
-    let stuck = ranks.len() > 1 && waits(subject.kernel);
     for &rank in ranks.iter().filter(|_| !stuck) {
         if let Some(what) = subject.deciding.limits.reached() {
             whole.stopped(what, done, ranks.len());
@@ -36,11 +72,13 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
         };
         let noting = Noting {
             memory: Some(memory.clone()),
+            following: following.clone(),
             ..noting
         };
         let mut outcome = subject.settled(rank, &limits, &noting);
         ended = outcome.memory.take();
         let accesses = outcome.footprint.accesses();
+        ran.extend(subject.team(rank));
         done += 1;
         // Reads of every array are noted, so that none is missed.
         let _ = whole.add(rank, outcome, accesses);
@@ -50,13 +88,21 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
             _ => break,
         }
     }
-    let all = whole.out.ctas.len() as u64 == subject.resolved.launch.ctas();
-    whole.out.whole = done == ranks.len() && all;
+    whole.out.whole = done == ranks.len() && ran.len() as u64 == subject.resolved.launch.ctas();
     // What memory holds is known, however atomics of several CTAs would be joined.
     whole.memory.lost.clear();
     let unsettled = done < ranks.len() && subject.deciding.limits.reached().is_none();
     let mut covered = whole.finish();
-    if unsettled && covered.outcome.defects.is_empty() {
+    // A CTA in which a defect ended the run was run as well.
+    covered.ctas = ran;
+    if stuck {
+        covered.outcome.unknowns.push(Finding {
+            kind: UnknownKind::Limit,
+            message: "CTAs that wait for others run only together, as the whole grid".into(),
+            count: 1,
+            sites: Vec::new(),
+        });
+    } else if unsettled && covered.outcome.defects.is_empty() {
         covered.outcome.unknowns.push(Finding {
             kind: UnknownKind::NondeterministicValue,
             message: format!(

@@ -8,10 +8,10 @@
 //! Not claimed: the content of a variable that holds something else than numbers and 64-bit
 //! addresses of global variables and functions (masked addresses); it counts as unknown.
 
-use super::SymbolRef;
 use super::address::symbol_plus;
 use super::lower::Lowerer;
 use super::scope::{At, Binding};
+use super::{Begins, SymbolRef};
 use crate::ptx::{Decl, Expr, ExprKind, Float, Id, Init, List, Type, Value, evaluate};
 
 /// Initial values behind this offset are not kept; the variable then counts as unknown.
@@ -132,7 +132,9 @@ impl Lowerer<'_> {
         let var = &mut self.k.globals[global];
         var.init = bytes;
         var.relocs = relocs;
-        var.external |= unknown;
+        if unknown {
+            var.begins = Begins::Elsewhere;
+        }
     }
 
     /// The value of one element.

@@ -17,7 +17,7 @@ use super::error::LowerError;
 use super::lower::Lowerer;
 use super::scope::{At, Binding, Place};
 use super::sig::float_type;
-use super::{Fmt, GlobalId, GlobalVar, Param, ParamKind, Space, Var};
+use super::{Begins, Fmt, GlobalId, GlobalVar, Param, ParamKind, Space, Var};
 use crate::diag::Span;
 use crate::ptx;
 use crate::ptx::{
@@ -258,8 +258,11 @@ impl Lowerer<'_> {
                     fmt: float_type(decl.ty).map(|(fmt, _)| fmt),
                     init: Vec::new(),
                     relocs: Vec::new(),
-                    // The host, or an earlier launch, fills what the module leaves empty.
-                    external: decl.linkage.external || var.init.is_none(),
+                    begins: match (decl.linkage.external, var.init) {
+                        (true, _) => Begins::Elsewhere,
+                        (false, Some(_)) => Begins::Initialised,
+                        (false, None) => Begins::Filled,
+                    },
                 });
                 self.statics.globals.insert(declarator.index(), global);
                 self.statics.declared.push((id, declarator));

@@ -24,8 +24,8 @@ use super::header;
 use super::scope::{Binding, Frame, Label, Range};
 use super::statics::Statics;
 use super::{
-    GlobalId, GlobalVar, Guard, Inst, Kernel, Op, Owned, Param, Pc, RegId, Special, Src, WORKSPACE,
-    WORKSPACE_BYTES,
+    Begins, GlobalId, GlobalVar, Guard, Inst, Kernel, Op, Owned, Param, Pc, RegId, Special, Src,
+    WORKSPACE, WORKSPACE_BYTES,
 };
 use crate::diag::{Source, Span};
 use crate::ptx;
@@ -452,7 +452,7 @@ impl<'a> Lowerer<'a> {
                 fmt: None,
                 init: Vec::new(),
                 relocs: Vec::new(),
-                external: false,
+                begins: Begins::Initialised,
             });
         }
         let dsts = match upper {

@@ -15,6 +15,7 @@ use crate::diag::{Source, Span};
 
 pub mod awaits;
 pub mod conditions;
+pub mod counters;
 pub mod effects;
 pub mod error;
 pub mod lower;
@@ -296,8 +297,19 @@ pub struct GlobalVar {
     pub init: Vec<u8>,
     /// Initialisers that are addresses: (byte offset, what is addressed, addend).
     pub relocs: Vec<(u64, SymbolRef, i64)>,
-    /// The initial content is unknown: no initialiser, or `.extern`.
-    pub external: bool,
+    /// Where its initial content comes from.
+    pub begins: Begins,
+}
+
+/// Where the content of a variable before the first launch comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    /// Its initialiser.
+    Initialised,
+    /// The host, or an earlier launch: the module defines it without an initialiser.
+    Filled,
+    /// Another module, or an initialiser that has no known bytes.
+    Elsewhere,
 }
 
 /// The name of the memory that a cooperative launch gives its grid for barriers.

@@ -9,7 +9,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::field::Text;
 use super::listing::Listing;
-use super::{Inst, Kernel, Pc};
+use super::{Begins, Inst, Kernel, Pc};
 
 impl Kernel {
     /// The kernel as a listing.
@@ -40,7 +40,10 @@ impl Display for Listing<'_> {
         }
         for (i, g) in k.globals.iter().enumerate() {
             let space = if g.constant { "const" } else { "global" };
-            let from = if g.external { " extern" } else { "" };
+            let from = match g.begins {
+                Begins::Initialised => "",
+                Begins::Filled | Begins::Elsewhere => " extern",
+            };
             writeln!(f, "{space}{from} g{i} {} bytes {}", g.name, g.bytes)?;
         }
         if let Some([x, y, z]) = k.reqntid {

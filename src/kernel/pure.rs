@@ -21,7 +21,9 @@ use super::lower::Lowerer;
 use super::operand::Fit;
 use super::scope::At;
 use super::sig::{Decoded, num_type, unsupported};
-use super::{Access, Addr, GlobalId, GlobalVar, IntOp, IntTy, Kernel, NumTy, Op, RegId, Scope};
+use super::{
+    Access, Addr, Begins, GlobalId, GlobalVar, IntOp, IntTy, Kernel, NumTy, Op, RegId, Scope,
+};
 use super::{Sem, Space, Src};
 use crate::ptx;
 use crate::ptx::{Function, Id, Operand, Param, Type};
@@ -201,7 +203,7 @@ impl Lowerer<'_> {
                 fmt: None,
                 init: Vec::new(),
                 relocs: Vec::new(),
-                external: true,
+                begins: Begins::Elsewhere,
             });
         }
         GlobalId(at as u32)

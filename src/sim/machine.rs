@@ -267,8 +267,7 @@ impl<'k> Machine<'k> {
         ];
         for (i, a) in arrays.0.iter().enumerate() {
             let id = ArrayId(i as u32);
-            // The initialisers of variables are those of this kernel.
-            let contents = a.initial.as_ref().filter(|_| a.origin == Origin::Pointer);
+            let contents = a.initial.as_ref();
             let initial = match contents {
                 _ if a.begins_unset() => Initial::Unset,
                 Some(_) => Initial::Known,
@@ -345,9 +344,8 @@ impl<'k> Machine<'k> {
             }
         }
         for (g, var) in kernel.globals.iter().enumerate() {
-            let r = &mut regions[global_regions[g].0 as usize];
-            // What the host fills is an input.
-            if !var.external {
+            if !var.relocs.is_empty() {
+                let r = &mut regions[global_regions[g].0 as usize];
                 r.initial = Initial::Known;
                 r.known = var.init.as_slice().into();
             }

@@ -16,6 +16,7 @@ use crate::term::facts::{Elements, Facts, Numbers};
 use super::binding::Key;
 use super::compare::{Comparison, Known};
 use super::pairing::{find, list_params};
+use super::variables::{list_variables, variable};
 use super::{Array, ElemTy, Setup, SpecError, Value};
 
 /// What is said.
@@ -218,7 +219,10 @@ fn of_elements(
     let named = named.map(|(i, _)| Value::Pointer(ArrayId(i), 0));
     let mut sides = kernels.iter().enumerate().filter(|_| !is_sequence);
     let value = sides.find_map(|(i, k)| value_of(k, &setup.kernels[i].bindings.fields, key));
-    let Some(value) = named.or(value) else {
+    let of = kernels.iter().zip(&setup.kernels);
+    let variable = of.filter_map(|(k, r)| Some(r.bindings.globals[variable(k, key)?]));
+    let variable = variable.map(|a| Value::Pointer(a, 0)).next();
+    let Some(value) = named.or(value).or(variable) else {
         if is_sequence {
             let all: Vec<&str> = buffers().map(|(_, a)| a.name.as_str()).collect();
             let all = all.join(", ");
@@ -226,7 +230,8 @@ fn of_elements(
                 "KEY is no buffer of the sequence; the buffers are {all}"
             ));
         }
-        let all: Vec<String> = kernels.iter().map(|k| list_params(k)).collect();
+        let all = kernels.iter().map(|k| list_params(k) + &list_variables(k));
+        let all: Vec<String> = all.collect();
         return Err(format!(
             "KEY is no array of the launch; the parameters are {}",
             all.join("; ")

@@ -35,6 +35,7 @@ pub mod pointers;
 mod sequence;
 pub mod sizes;
 mod usage;
+mod variables;
 
 pub use error::{SpecError, TomlError};
 pub use flags::Flag;

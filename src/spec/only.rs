@@ -11,6 +11,7 @@ use crate::term::ArrayId;
 use super::binding::Key;
 use super::pair::{Draft, Table};
 use super::pairing::{Target, targets};
+use super::variables::variable;
 use super::{Array, Role, SpecError, Value};
 
 /// A part of an array by ranges of its indices, ends excluded.
@@ -71,6 +72,10 @@ pub(super) fn restrict(
             .collect::<Vec<_>>();
         let named = table.buffers.iter().filter(|(name, _)| part.key.is(name));
         ids.extend(named.map(|(_, &id)| Some(id)));
+        for draft in drafts {
+            let of = variable(draft.kernel, &part.key);
+            ids.extend(of.map(|g| Some(draft.globals[g])));
+        }
         if ids.is_empty() {
             let what = if table.is_sequence {
                 "buffer"

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::answer::{Assumption, AssumptionKind};
-use crate::kernel::{Kernel, Param, ParamKind, WORKSPACE};
+use crate::kernel::{Kernel, Param, ParamKind};
 use crate::term::ArrayId;
 
 use super::alias;
@@ -29,9 +29,10 @@ use super::names::{self, Names};
 use super::numbers::{Number, Unbound};
 use super::one_sided;
 use super::only;
-use super::pairing::{Pair, Part, Target, find, list_params, pair_up};
+use super::pairing::{Pair, Part, Target, list_params, pair_up};
 use super::sequence;
 use super::usage::ParamUses;
+use super::variables::{self, list_variables};
 use super::{
     Array, Arrays, Bindings, ElemTy, Field, Launch, Origin, Role, SpecError, Value, launch,
 };
@@ -80,7 +81,8 @@ pub(super) struct Draft<'a> {
     /// What stands in the parameter space.
     pub(super) fields: Vec<Field>,
     maps: Vec<MapDecl>,
-    globals: Vec<ArrayId>,
+    /// The array of each variable.
+    pub(super) globals: Vec<ArrayId>,
     /// Names that the user gave.
     pub(super) names: Arc<Names>,
     /// Its place among the kernels that it is paired with.
@@ -99,7 +101,8 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     let map: Vec<(Key, Key)> = map.iter().map(|(a, b)| (meant(a), meant(b))).collect();
     let mut spelled: Vec<KernelSpec> = kernels.iter().map(|k| names::spelled(k.1)).collect();
     for (i, spec) in spelled.iter_mut().enumerate() {
-        let foreign = |arg: &Arg| is_sequence && !arg.own && find(kernels[i].0, &arg.key).is_none();
+        let foreign =
+            |arg: &Arg| is_sequence && !arg.own && !variables::has_key(kernels[i].0, &arg.key);
         spec.args
             .retain(|arg| !foreign(arg) && (!arg.optional || is_known(kernels, i, arg)));
     }
@@ -120,7 +123,7 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
         let found = table.add_group(group, &map, &mut drafts);
         parts = found.map_err(|e| e.of(group[0].1))?;
     }
-    table.add_globals(&mut drafts);
+    table.add_variables(&mut drafts)?;
     if let Some((_, spec)) = kernels.first() {
         alias::join(&mut table, &mut drafts, &spec.alias)?;
     }
@@ -132,13 +135,13 @@ pub fn resolve(kernels: &[(&Kernel, &KernelSpec)], map: &[(Key, Key)]) -> Result
     Ok(setup)
 }
 
-/// Whether the key of a binding of a kernel names a parameter of a kernel that it is for.
+/// Whether the key of a binding of a kernel names a parameter or a variable of a kernel that it is for.
 fn is_known(kernels: &[(&Kernel, &KernelSpec)], of: usize, arg: &Arg) -> bool {
     let mut all = kernels.iter().enumerate();
-    all.any(|(i, (k, _))| (i == of || !arg.own) && find(k, &arg.key).is_some())
+    all.any(|(i, (k, _))| (i == of || !arg.own) && variables::has_key(k, &arg.key))
 }
 
-/// Every key must name a parameter of one of the kernels that its binding is for.
+/// Every key must name a parameter or a variable of one of the kernels that its binding is for.
 fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
     for (i, &(kernel, spec)) in kernels.iter().enumerate() {
         for arg in &spec.args {
@@ -150,7 +153,8 @@ fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
                 false => kernels.iter().map(|k| k.0).collect(),
             };
             let names: Vec<String> = all.iter().map(|k| format!("`{}`", k.name)).collect();
-            let params: Vec<String> = all.iter().map(|k| list_params(k)).collect();
+            let params = all.iter().map(|k| list_params(k) + &list_variables(k));
+            let params: Vec<String> = params.collect();
             return Err(SpecError::NoSuchParam {
                 text: arg.text.clone(),
                 kernels: names.join(" or "),
@@ -396,7 +400,7 @@ impl Table {
     }
 
     /// Gives an array what one side's binding says.
-    fn declare(
+    pub(super) fn declare(
         &mut self,
         id: ArrayId,
         side: usize,
@@ -459,53 +463,6 @@ impl Table {
             }
         }
         Ok(())
-    }
-
-    /// Module variables of one name are one array: those of launches of one module, and of the sides.
-    fn add_globals(&mut self, drafts: &mut [Draft]) {
-        let mut by_name: IndexMap<(String, bool, usize), ArrayId> = IndexMap::new();
-        let numbers = sequence::modules(drafts);
-        for (side, draft) in drafts.iter_mut().enumerate() {
-            for (g, &number) in draft.kernel.globals.iter().zip(&numbers[side]) {
-                let key = (g.name.clone(), g.constant, number);
-                let extent = (!g.external || g.bytes > 0).then_some(g.bytes);
-                let is_known = !g.external && g.relocs.is_empty();
-                let initial: Option<Arc<[u8]>> = is_known.then(|| g.init.as_slice().into());
-                let id = *by_name.entry(key).or_insert_with(|| {
-                    self.push(Array {
-                        name: g.name.clone(),
-                        origin: if g.constant {
-                            Origin::Const
-                        } else {
-                            Origin::Global
-                        },
-                        role: match (g.constant, g.name == WORKSPACE) {
-                            (true, _) => Some(Role::In),
-                            // What a barrier leaves there is no output.
-                            (false, true) => Some(Role::Scratch),
-                            (false, false) => None,
-                        },
-                        elem: g.fmt.map(ElemTy::Float),
-                        shape: Vec::new(),
-                        extent,
-                        initial: initial.clone(),
-                        only: None,
-                        align: None,
-                        pointers: None,
-                        handed_on: false,
-                    })
-                });
-                let i = id.0 as usize;
-                if self.merged[i].initial != initial {
-                    self.merged[i].initial = None;
-                    self.views.iter_mut().for_each(|v| v[i].initial = None);
-                }
-                self.views[side][i].extent = extent;
-                let merged = &mut self.merged[i].extent;
-                *merged = merged.zip(extent).map(|(a, b)| a.max(b));
-                draft.globals.push(id);
-            }
-        }
     }
 
     fn finish(mut self, drafts: Vec<Draft>) -> Result<Setup, SpecError> {
@@ -593,20 +550,7 @@ impl Table {
                 all.join(", ")
             ))),
         }
-        let mut initialised: Vec<String> = Vec::new();
-        for g in drafts.iter().flat_map(|d| &d.kernel.globals) {
-            let name = format!("`{}`", g.name);
-            if !g.external && !initialised.contains(&name) {
-                initialised.push(name);
-            }
-        }
-        if !initialised.is_empty() {
-            self.assumptions
-                .push(AssumptionKind::InitialValue.says(format!(
-                    "initial values hold when a kernel starts: {}",
-                    initialised.join(", ")
-                )));
-        }
+        self.assume_of_variables(drafts);
         for draft in drafts {
             if draft.kernel.dynamic_shared.is_some() && draft.spec.launch.dynamic_shared.is_none() {
                 let said = AssumptionKind::Extent.says(format!(

@@ -145,8 +145,11 @@ const WAYS: &[Way] = &[
     ),
 ];
 
+/// A way's name, its instruction before the cut, and the number that it makes of the bound one.
+type First = (&'static str, &'static str, fn(f32) -> f32);
+
 /// As it is bound, or computed from what is bound.
-const FIRST: [(&str, &str, fn(f32) -> f32); 2] = [
+const FIRST: [First; 2] = [
     ("bound", "", |a| a),
     ("computed", "mul.rn.f32 %f1, %f1, 0f3F99999A;", |a| a * 1.2),
 ];

@@ -1,7 +1,7 @@
 //! Loads, stores, atomics, layout of variables and initial values.
 
 use super::{check_table, kernel_of, listing};
-use crate::kernel::{GlobalId, ParamKind, SymbolRef};
+use crate::kernel::{Begins, GlobalId, ParamKind, SymbolRef};
 
 #[test]
 fn loads_and_stores() {
@@ -117,8 +117,11 @@ fn globals_are_numbered_by_first_use() {
         [(0, SymbolRef::Global(GlobalId(5)), 8)]
     );
     assert_eq!(k.globals[1].init, [1, 0, 0xfe, 0xff, 3, 0]);
-    assert!(k.globals[1].constant && !k.globals[1].external);
-    assert!(k.globals[2].external && k.globals[3].external);
+    assert!(k.globals[1].constant && k.globals[1].begins == Begins::Initialised);
+    assert_eq!(
+        [&k.globals[2], &k.globals[3]].map(|g| g.begins),
+        [Begins::Elsewhere, Begins::Filled]
+    );
     assert_eq!(k.globals[4].init, [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
     let table: Vec<u8> = [1f32, 0., 3., 4.]
         .iter()
