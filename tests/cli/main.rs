@@ -23,6 +23,7 @@ mod slack;
 mod steps;
 mod terminal;
 mod untrusted;
+mod variables;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
