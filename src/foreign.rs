@@ -59,46 +59,39 @@ pub fn whole(text: &str) -> Cow<'_, str> {
 }
 
 fn bounded(text: &str, most: usize) -> Cow<'_, str> {
-    if text.len() <= most && text.chars().all(shows) {
+    if text.len() <= most && text.chars().all(shows) && !text.contains("##") {
         return Cow::Borrowed(text);
     }
-    let mut out = String::new();
+    let mut out = Shown::default();
     for (count, c) in text.chars().enumerate() {
         match c {
             _ if count >= most => {
-                out.push_str("...");
+                out.text.push_str("...");
                 break;
             }
             '\t' => out.push(' '),
-            c => push(&mut out, c),
+            c => out.push(c),
         }
     }
-    Cow::Owned(out)
-}
-
-fn push(out: &mut String, c: char) {
-    match shows(c) {
-        true => out.push(c),
-        false => out.extend(c.escape_unicode()),
-    }
+    Cow::Owned(out.text)
 }
 
 /// Lines of a file as they are drawn, with their tabs; a line may end as Windows ends it.
 pub fn drawn(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| shows(c) || matches!(c, '\n' | '\t');
-    if text.chars().all(is_plain) {
+    if text.chars().all(is_plain) && !text.contains("##") {
         return Cow::Borrowed(text);
     }
-    let mut out = String::new();
+    let mut out = Shown::default();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            '\n' | '\t' => out.push(c),
+            '\n' | '\t' => out.keep(c),
             '\r' if matches!(chars.peek(), None | Some('\n')) => {}
-            c => push(&mut out, c),
+            c => out.push(c),
         }
     }
-    Cow::Owned(out)
+    Cow::Owned(out.text)
 }
 
 /// An output without styles before it is written: only its lines are left of control characters, and none of them is
@@ -113,53 +106,76 @@ pub fn styled(text: &str) -> String {
     net(text, true)
 }
 
-/// What stands before a character, styles apart.
-#[derive(Clone, Copy, PartialEq)]
-enum Before {
-    /// Nothing on its line but white space.
-    Blank,
-    /// A colon after that.
-    Colon,
-    /// A number sign.
-    Hash,
-    Other,
-}
-
 fn net(text: &str, has_styles: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    let (mut before, mut rest) = (Before::Blank, text);
+    let mut out = Shown::default();
+    // What stands on the line so far, white space and styles apart.
+    let (mut is_blank, mut is_colon, mut rest) = (true, false, text);
     while let Some(c) = rest.chars().next() {
         if has_styles && let Some(length) = style(rest) {
-            out.push_str(&rest[..length]);
+            out.text.push_str(&rest[..length]);
             rest = &rest[length..];
             continue;
         }
         rest = &rest[c.len_utf8()..];
-        before = match (c, before) {
-            ('\n', _) => {
-                out.push(c);
-                Before::Blank
-            }
-            ('\t', _) => {
-                out.push_str("    ");
-                before
-            }
-            (':', Before::Colon) | ('#', Before::Hash) => {
-                out.extend(c.escape_unicode());
-                Before::Other
-            }
-            _ => {
-                push(&mut out, c);
-                match (c, before) {
-                    (':', Before::Blank) => Before::Colon,
-                    ('#', _) => Before::Hash,
-                    (c, Before::Blank) if c.is_whitespace() && shows(c) => before,
-                    _ => Before::Other,
-                }
-            }
-        };
+        match c {
+            '\n' => out.keep(c),
+            '\t' => out.text.push_str("    "),
+            ':' if is_colon => out.escape(c),
+            c => out.push(c),
+        }
+        is_colon = is_blank && c == ':';
+        is_blank = c == '\n' || is_blank && c.is_whitespace();
     }
-    out
+    out.text
+}
+
+/// Text that is written character by character.
+#[derive(Default)]
+struct Shown {
+    text: String,
+    bracket: Bracket,
+}
+
+impl Shown {
+    fn push(&mut self, c: char) {
+        match self.bracket.opens(c) || !shows(c) {
+            true => self.text.extend(c.escape_unicode()),
+            false => self.text.push(c),
+        }
+    }
+
+    fn keep(&mut self, c: char) {
+        self.bracket.opens(c);
+        self.text.push(c);
+    }
+
+    fn escape(&mut self, c: char) {
+        self.bracket.opens(c);
+        self.text.extend(c.escape_unicode());
+    }
+}
+
+/// How much of `##word[` was read; the services look for it anywhere in a line.
+#[derive(Default)]
+enum Bracket {
+    #[default]
+    None,
+    Sign,
+    Word,
+}
+
+impl Bracket {
+    /// Whether a character opens the bracket of a command.
+    fn opens(&mut self, c: char) -> bool {
+        let opens = c == '[' && matches!(self, Bracket::Word);
+        *self = match (c, &self) {
+            ('#', Bracket::None) => Bracket::Sign,
+            ('#', _) => Bracket::Word,
+            (c, Bracket::Word) if c.is_ascii_alphabetic() => Bracket::Word,
+            _ => Bracket::None,
+        };
+        opens
+    }
 }
 
 /// The length of the style that a text begins with: `ESC [ N m`.
@@ -176,37 +192,33 @@ fn style(text: &str) -> Option<usize> {
 /// JSON as a terminal may print it: what a string holds stays what it is, since the characters that do not show stand
 /// in strings alone, where JSON has escapes for them.
 pub fn json(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut before = ' ';
+    let (mut out, mut bracket) = (String::with_capacity(text.len()), Bracket::None);
     for c in text.chars() {
-        match c {
-            '#' if before == '#' => out.push_str("\\u0023"),
-            c if shows(c) || c == '\n' => out.push(c),
-            c => {
+        // Line ends stand between strings alone.
+        match !bracket.opens(c) && (shows(c) || c == '\n') {
+            true => out.push(c),
+            false => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     // Writing to a string cannot fail.
                     let _ = write!(out, "\\u{unit:04x}");
                 }
             }
         }
-        before = c;
     }
     out
 }
 
 /// A string as TOML writes it, on one line.
 pub fn toml(text: &str) -> String {
-    let mut out = String::from('"');
-    let mut before = ' ';
+    let (mut out, mut bracket) = (String::from('"'), Bracket::None);
     for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if shows(c) && (c, before) != ('#', '#') => out.push(c),
-            c => {
+        match (bracket.opens(c), c) {
+            (_, '"' | '\\') => out.extend(['\\', c]),
+            (false, c) if shows(c) => out.push(c),
+            _ => {
                 let _ = write!(out, "\\U{:08X}", u32::from(c));
             }
         }
-        before = c;
     }
     out.push('"');
     out
@@ -303,18 +315,23 @@ mod tests {
             .iter()
             .flat_map(|b| commands.map(|c| format!("{b}{c}")))
         {
-            for out in [lines(&text), plain(&styled(&text))] {
-                let is_command = |l: &str| l.trim_start().starts_with("::") || l.contains("##");
+            let own = serde_json::to_string(&text).unwrap_or_default();
+            let piece = format!("a {}", visible(&text));
+            for out in [
+                lines(&text),
+                plain(&styled(&text)),
+                json(&own),
+                super::toml(&text),
+                piece,
+            ] {
+                let is_command = |l: &str| {
+                    l.trim_start().starts_with("::")
+                        || ["##[", "##vso["].iter().any(|c| l.contains(c))
+                };
                 assert!(!out.lines().any(is_command), "{text:?}: {out:?}");
             }
         }
-        for kept in [
-            "a::b",
-            "cp.async.shared::cluster",
-            "# a # b",
-            ": x",
-            "a\n: b",
-        ] {
+        for kept in ["a::b", "//## File a, line 3", "## a [b]", "#[x]", "a\n: b"] {
             assert_eq!(lines(kept), kept);
         }
     }
