@@ -186,7 +186,11 @@ fn in_names_of_files() {
         "racy\n::error x::y\u{202e}",
         &kernel(".shared .f32 s;", RACY),
     );
-    write(&dir, "wrong\n::error x::y\u{202e}", &kernel("", "frob;"));
+    write(
+        &dir,
+        "wrong\n::error x::y\u{202e}",
+        &kernel("", "add.f32 %f0;"),
+    );
     let codes = |args: &[&str]| in_every_format(&dir, &[args, &LAUNCH].concat());
     assert_eq!(codes(&["check", "k.ptx", HOSTILE]), [Some(0); 5]);
     assert_eq!(codes(&["slack", HOSTILE]), [Some(0); 5]);
@@ -208,7 +212,7 @@ fn in_names_of_files() {
     let made = volta(&dir, &["init", HOSTILE, "k.ptx"], false).stdout;
     let made = String::from_utf8(made).expect("text");
     judge(&made, &"init");
-    let made = made.replace("# threads = N ", "threads = 4 # ");
+    let made = made.replacen("# threads = N ", "threads = 4 # ", 1);
     write(&dir, "volta.toml", &made);
     assert_eq!(in_every_format(&dir, &["gate", "volta.toml"]), [Some(0); 5]);
 }
@@ -351,10 +355,10 @@ fn carets_follow_what_is_drawn() {
     write(
         &dir,
         "h.ptx",
-        &kernel("", "/* \u{202e} \u{9b} */ frob %f0;"),
+        &kernel("", "/* \u{202e} \u{9b} */ frob.f32 %f0;"),
     );
     let out = volta(&dir, &["race", "h.ptx", "--threads", "4"], false);
-    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
     let lines: Vec<&str> = text.lines().collect();
     let at = lines
         .iter()

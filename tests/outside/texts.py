@@ -191,14 +191,14 @@ class Case:
 STYLE = re.compile(r"\x1b\[(?:[0-4]|3[1-7]|39|9[1-7])?m")
 
 
-def faults(name, text, coloured, columns=True):
-    """What is wrong with an output as text; the columns of a ledger are parted by tabs."""
+def faults(name, text, coloured, printed=True):
+    """What is wrong with an output as text. A ledger is data: its columns are parted by tabs, and begin with names."""
     plain = STYLE.sub("", text) if coloured else text
-    for c in plain if columns else plain.replace("\t", " "):
+    for c in plain if printed else plain.replace("\t", " "):
         if c != "\n" and c != " " and not c.isprintable() and not c.isspace() or c in "\r\t\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029":
             yield f"{name}: {c!r} is raw"
             break
-    for line in plain.split("\n"):
+    for line in plain.split("\n") if printed else []:
         if line.lstrip().startswith("::") or "##[" in line or "##vso[" in line:
             yield f"{name}: a command: {line[:100]!r}"
             break
