@@ -12,6 +12,9 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use thiserror::Error;
 
+use crate::foreign::{SHOWN, drawn};
+pub use crate::foreign::{sentence, visible};
+
 /// Byte offsets into a source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
@@ -62,7 +65,10 @@ impl fmt::Display for Position {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SourceError {
     /// Offsets are 32 bits wide.
-    #[error("{name}: {bytes} bytes are too many; split the module into files below 2 GiB")]
+    #[error(
+        "{}: {bytes} bytes are too many; split the module into files below 2 GiB",
+        visible(name)
+    )]
     TooLong {
         /// Name of the file.
         name: String,
@@ -71,7 +77,8 @@ pub enum SourceError {
     },
     /// PTX is ASCII; other bytes are tolerated only where they form UTF-8.
     #[error(
-        "{name}: not a text file (byte {offset} is not UTF-8); give PTX text, not a cubin or a fatbin"
+        "{}: not a text file (byte {offset} is not UTF-8); give PTX text, not a cubin or a fatbin",
+        visible(name)
     )]
     NotText {
         /// Name of the file.
@@ -81,54 +88,11 @@ pub enum SourceError {
     },
 }
 
-/// Characters of a name or a line that are shown, and of a message.
-const SHOWN: usize = 240;
-const MESSAGE: usize = 4000;
-
 /// Bytes of the lines that are shown together with carets; longer ones are cut.
 const WINDOW: usize = 4096;
 
 /// Errors of one text that are shown.
 pub const MOST_ERRORS: usize = 64;
-
-/// A name or a line of somebody's file as it may be shown: on one line, of bounded length, without characters
-/// that a terminal, a log or a reader would take for something else.
-///
-/// Control characters (line ends and escape sequences among them) and those that change the direction of
-/// text (Unicode Standard Annex 9, section 2) are written as `\u{...}`.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    bounded(text, SHOWN)
-}
-
-/// A sentence as [`visible`] shows a name; sentences are longer.
-pub fn sentence(text: &str) -> Cow<'_, str> {
-    bounded(text, MESSAGE)
-}
-
-fn bounded(text: &str, most: usize) -> Cow<'_, str> {
-    let is_plain = |c: char| !c.is_control() && !is_directional(c);
-    if text.len() <= most && text.chars().all(is_plain) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::new();
-    for (count, c) in text.chars().enumerate() {
-        match c {
-            _ if count >= most => {
-                out.push_str("...");
-                break;
-            }
-            '\t' => out.push(' '),
-            c if is_plain(c) => out.push(c),
-            c => out.extend(c.escape_unicode()),
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// Marks, embeddings, overrides and isolates of direction, and separators of lines and paragraphs.
-pub(crate) fn is_directional(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
 
 /// Longest text that is accepted, in bytes: offsets and counts of tokens fit in 32 bits.
 pub const MAX_SOURCE_BYTES: usize = 1 << 31;
@@ -147,7 +111,7 @@ pub struct Source {
 impl Source {
     /// A source from text. Fails if the text is longer than [`MAX_SOURCE_BYTES`].
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Result<Self, SourceError> {
-        let (name, text) = (visible(&name.into()).into_owned(), text.into());
+        let (name, text) = (name.into(), text.into());
         if text.len() > MAX_SOURCE_BYTES {
             let bytes = text.len();
             return Err(SourceError::TooLong { name, bytes });
@@ -165,7 +129,7 @@ impl Source {
 
     /// A source from the bytes of a file. Fails if they are not UTF-8.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, SourceError> {
-        let name = visible(&name.into()).into_owned();
+        let name = name.into();
         match String::from_utf8(bytes) {
             Ok(text) => Self::new(name, text),
             Err(error) => {
@@ -334,7 +298,7 @@ impl Diagnostic {
             Severity::Note => Level::NOTE,
             Severity::Unknown => Level::NOTE.with_name("unknown"),
         };
-        let mut title = level.primary_title(self.message.as_str());
+        let mut title = level.primary_title(sentence(&self.message));
         if !self.code.is_empty() {
             title = title.id(self.code);
         }
@@ -347,14 +311,15 @@ impl Diagnostic {
                     for (span, text) in window.labels.iter().map(|&i| &self.labels[i]) {
                         let (place, line) =
                             (source.position(span.start), source.excerpt(span.start));
-                        let note = format!("{}:{place}: {text} in `{line}`", source.name);
+                        let (name, text) = (visible(&source.name), sentence(text));
+                        let note = format!("{name}:{place}: {text} in `{line}`");
                         group = group.element(Level::NOTE.message(note));
                     }
                 }
             }
         }
         if let Some(help) = &self.help {
-            group = group.element(Level::HELP.message(help.as_str()));
+            group = group.element(Level::HELP.message(sentence(help)));
         }
         let renderer = if colour {
             Renderer::styled()
@@ -408,20 +373,23 @@ impl Diagnostic {
         let start = source.line_starts[window.first] as usize;
         let next = source.line_starts.get(window.last + 1);
         let end = next.map_or(source.text.len(), |&end| end as usize);
-        let mut snippet = Snippet::source(&source.text[start..end])
-            .path(source.name.as_str())
+        let text = &source.text[start..end];
+        // Where a byte of the text stands among those that are drawn.
+        let moved = |to: usize| drawn(&text[..to - start]).len();
+        let mut snippet = Snippet::source(drawn(text))
+            .path(visible(&source.name))
             .line_start(window.first + 1);
         for index in window.labels {
-            let (span, text) = &self.labels[index];
+            let (span, label) = &self.labels[index];
             let range = source.range(*span);
             let kind = if index == 0 {
                 AnnotationKind::Primary
             } else {
                 AnnotationKind::Context
             };
-            let mut annotation = kind.span(range.start - start..range.end - start);
-            if !text.is_empty() {
-                annotation = annotation.label(text.as_str());
+            let mut annotation = kind.span(moved(range.start)..moved(range.end));
+            if !label.is_empty() {
+                annotation = annotation.label(sentence(label));
             }
             snippet = snippet.annotation(annotation);
         }
@@ -456,10 +424,10 @@ impl fmt::Display for Diagnostic {
             Severity::Note => "note",
             Severity::Unknown => "unknown",
         };
-        if self.code.is_empty() {
-            write!(f, "{level}: {}", self.message)
-        } else {
-            write!(f, "{level}[{}]: {}", self.code, self.message)
+        let message = sentence(&self.message);
+        match self.code {
+            "" => write!(f, "{level}: {message}"),
+            code => write!(f, "{level}[{code}]: {message}"),
         }
     }
 }

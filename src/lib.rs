@@ -28,6 +28,7 @@
 //! Folders are stages, files are techniques; each arrow is one function and each waist one type.
 //! In reading order:
 //!
+//! * [`foreign`]: text of others as it may be shown, in every format.
 //! * [`diag`]: spans, sources, and how a message with its lines is rendered.
 //! * [`ptx`]: text to [`ptx::Module`], the whole of PTX ISA 9.0 as a spanned tree.
 //! * [`kernel`]: one entry to [`kernel::Kernel`]: names become indices, opcodes an enum, calls are
@@ -80,6 +81,7 @@ pub mod decide;
 pub mod diag;
 pub mod dump;
 pub mod explain;
+pub mod foreign;
 pub mod formula;
 pub mod gate;
 pub mod grid;

@@ -15,6 +15,7 @@ use clap::error::ErrorKind as Asked;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::answer::{ErrorKind, schema};
+use volta::foreign::{lines, plain, styled, whole};
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
 use volta::report::gate::GateReport;
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
     let lines = match command_lines::read(&argv) {
         Ok(lines) => lines,
-        Err(e) => return ExitCode::from(usage(&e)),
+        Err(e) => return ExitCode::from(usage(&argv, e)),
     };
     let Some(Line { cli, .. }) = lines.first() else {
         return ExitCode::from(EXIT_ERROR);
@@ -96,6 +97,9 @@ fn main() -> ExitCode {
 
 /// What a command came to, before it is written in a format.
 enum Done {
+    /// A text of volta itself, such as a manual page.
+    Own(String),
+    /// A text that holds text of files.
     Text(String),
     Answer(Box<Answer>),
     Gate(GateReport),
@@ -107,7 +111,8 @@ impl Done {
     fn text(&self, format: Format) -> String {
         use report::{html, human, json, junit, sarif};
         match (self, format) {
-            (Done::Text(text), _) => text.clone(),
+            (Done::Own(text), _) => text.clone(),
+            (Done::Text(text), _) => lines(text),
             (Done::Answer(a), Format::Json) => json::text(&a.report),
             (Done::Answer(a), Format::Sarif) => json::text(&sarif::report(a)),
             (Done::Answer(a), Format::Junit) => junit::report(a),
@@ -207,12 +212,11 @@ impl Outputs {
 }
 
 fn to_file(path: &Path, text: &str) -> Result<(), Failure> {
-    let plain = anstream::adapter::strip_str(text).to_string();
     let cannot = |e| {
         let message = format!("cannot write `{}`: {e}", path.display());
         Failure::new(ErrorKind::File, message)
     };
-    std::fs::write(path, plain).map_err(cannot)
+    std::fs::write(path, plain(text)).map_err(cannot)
 }
 
 fn to_stdout(text: &str) -> Result<(), Failure> {
@@ -258,7 +262,7 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         Command::Serve(a) => serve(a),
         Command::ServeWorker(a) => {
             serve::worker::work(a.memory_limit);
-            Ok((Done::Text(String::new()), 0))
+            Ok((Done::Own(String::new()), 0))
         }
         Command::Init(a) => {
             let files = Files::given(a.kernels.iter().map(PathBuf::as_path));
@@ -275,16 +279,16 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "volta", &mut out);
-            Ok((Done::Text(String::from_utf8_lossy(&out).into_owned()), 0))
+            Ok((Done::Own(String::from_utf8_lossy(&out).into_owned()), 0))
         }
-        Command::Man { command } => Ok((Done::Text(manual(command.as_deref())?), 0)),
-        Command::Schema => Ok((Done::Text(schema::text()), 0)),
+        Command::Man { command } => Ok((Done::Own(manual(command.as_deref())?), 0)),
+        Command::Schema => Ok((Done::Own(schema::text()), 0)),
         Command::Explain { kind } => {
             let text = match kind {
                 Some(word) => explain::kind(word)?,
                 None => explain::list(),
             };
-            Ok((Done::Text(text), 0))
+            Ok((Done::Own(text), 0))
         }
     }
 }
@@ -424,7 +428,7 @@ fn serve(a: &ServeArgs) -> Result<(Done, u8), Failure> {
     } else {
         0
     };
-    Ok((Done::Text(String::new()), code))
+    Ok((Done::Own(String::new()), code))
 }
 
 /// Runs the [[classes]] of a manifest.
@@ -481,7 +485,7 @@ fn with_progress<T>(work: impl FnOnce(&(dyn Fn(usize, usize, &str) + Sync)) -> T
     let done = work(&|done, all, name| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
-        bar.set_message(name.to_string());
+        bar.set_message(whole(name).into_owned());
     });
     bar.finish_and_clear();
     done
@@ -551,15 +555,28 @@ fn spinner(message: &str) -> ProgressBar {
 }
 
 /// Prints an error of the command line, or what `--help` and `--version` ask for.
-fn usage(e: &clap::Error) -> u8 {
+fn usage(argv: &[OsString], e: clap::Error) -> u8 {
     if matches!(e.kind(), Asked::DisplayHelp | Asked::DisplayVersion) {
         let _ = e.print();
         return 0;
     }
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    // The message quotes arguments as they are, line ends among them: what is wrong is said of arguments that show.
+    let shown = argv.iter().map(|arg| match arg.to_str() {
+        Some(text) => OsString::from(whole(text).into_owned()),
+        None => arg.clone(),
+    });
+    let shown: Vec<OsString> = shown.collect();
+    let again = (shown != argv).then(|| command_lines::read(&shown).err());
+    let e = again.flatten().unwrap_or(e);
+    let args = argv
+        .iter()
+        .skip(1)
+        .map(|a| a.to_string_lossy().into_owned());
+    let args: Vec<String> = args.collect();
     let outputs = Outputs::guessed(&args);
     if outputs.format == Format::Human && outputs.also.is_empty() {
-        let _ = e.print();
+        let text = styled(&e.render().ansi().to_string());
+        let _ = anstream::stderr().write_all(text.as_bytes());
         return EXIT_ERROR;
     }
     let commands = Cli::command();

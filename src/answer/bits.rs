@@ -4,6 +4,8 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::foreign::sentence;
+
 use super::{Counterexample, Site};
 
 /// Kernels that leave the same bits.
@@ -91,8 +93,8 @@ pub fn table(classes: &[Class]) -> String {
             (class.differs.iter()).filter(|(j, _)| j.parse::<usize>().is_ok_and(|j| j < i));
         for (other, example) in earlier {
             let why = match example {
-                Some(e) => e.message.as_str(),
-                None => "whether it differs is open",
+                Some(e) => sentence(&e.message),
+                None => "whether it differs is open".into(),
             };
             out.push_str(&format!("  from class {other}: {why}\n"));
         }

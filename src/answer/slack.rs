@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::foreign::{sentence, visible};
+
 use super::{DefectKind, Finding, Kind, Site, UnknownKind, WarningKind};
 
 /// What a `slack` found.
@@ -87,14 +89,17 @@ impl Slack {
     /// What people read: each place with its state, and what can go at once.
     pub fn table(&self) -> String {
         let mut out = String::new();
-        let line = |s: &Synchronisation| format!("{}:{}: {}", s.site.file, s.site.line, s.op);
+        let line = |s: &Synchronisation| {
+            let file = visible(&s.site.file);
+            format!("{file}:{}: {}", s.site.line, s.op)
+        };
         for s in &self.sync {
             out.push_str(&format!("{} is {}", line(s), s.state.name()));
             if let Some(b) = &s.breaks {
-                out.push_str(&format!("; without it {}", b.text()));
+                out.push_str(&format!("; without it {}", sentence(&b.text())));
             }
             if let Some(why) = s.because() {
-                out.push_str(&format!("; {why}"));
+                out.push_str(&format!("; {}", sentence(&why)));
             }
             out.push('\n');
         }

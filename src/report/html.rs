@@ -15,9 +15,9 @@ use crate::answer::{
     Seconds, Site, Slack, SourceLine, State, Step,
 };
 
-use super::escape::{harmless, plain};
 use super::human::show_time;
 use super::{Answer, Failure, Verdict};
+use crate::foreign::{lines, plain};
 
 /// Lines before and after a place.
 const AROUND: usize = 4;
@@ -36,7 +36,7 @@ const STYLE: &str = "\
 *{box-sizing:border-box}\
 body{margin:0 auto;padding:1rem;max-width:76rem;background:var(--bg);color:var(--fg);font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}\
 h1{font-size:1.4rem;margin:.2rem 0 1rem}h2{font-size:1.1rem;margin:1.4rem 0 .5rem}h3{font-size:1rem;margin:1rem 0 .3rem}\
-code,pre,.m{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.85rem}\
+code,span,a,mark{unicode-bidi:isolate}code,pre,.m{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.85rem}\
 .good{color:var(--good)}.bad{color:var(--bad)}.open{color:var(--open)}.dim{color:var(--dim)}\
 .v{font-weight:650}\
 .wide{overflow-x:auto}\
@@ -132,7 +132,7 @@ fn page(title: &str, body: Markup) -> String {
             body { (body) }
         }
     };
-    harmless(&page.0) + "\n"
+    lines(&page.0) + "\n"
 }
 
 fn verdict(r: &Report) -> Markup {

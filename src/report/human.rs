@@ -12,7 +12,8 @@ use crate::answer::{
     Bound, Command, Counterexample, Each, Finding, KernelAnswer, Kind, Part, Precision, Report,
     RunCounts, Scope, Site, Verdict,
 };
-use crate::diag::{Diagnostic, Severity, sentence, visible};
+use crate::diag::{Diagnostic, Severity};
+use crate::foreign::{sentence, styled, visible, whole};
 use crate::spec::{Sizes, launch};
 
 use super::gate::{EntryResult, GateReport};
@@ -42,7 +43,7 @@ pub fn report(r: &Report) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_report(&mut out, r);
-    out
+    styled(&out)
 }
 
 fn write_report(out: &mut String, r: &Report) -> fmt::Result {
@@ -180,7 +181,7 @@ pub fn instances(parts: &[AtSize], at: &AtSize, worst: &Answer) -> String {
     }
     let _ = writeln!(out, "\n{BOLD}{}{BOLD:#}", at.sizes);
     out.push_str(&worst.text);
-    out
+    styled(&out)
 }
 
 /// The style of a verdict.
@@ -274,7 +275,7 @@ fn write_kernel(
     writeln!(
         out,
         "  {side:<9}  {number}{} `{}`{launched}",
-        k.file,
+        visible(&k.file),
         visible(k.name()),
     )
 }
@@ -294,7 +295,7 @@ fn write_launches(out: &mut String, scope: &Scope) -> fmt::Result {
 /// The type of a field follows from the code, so that people see what it was taken for.
 fn write_fields(out: &mut String, bound: &[Bound]) -> fmt::Result {
     for n in bound.iter().filter(|n| n.field) {
-        let (name, at, ty) = (&n.name, n.offset, &n.r#type);
+        let (name, at, ty) = (visible(&n.name), n.offset, &n.r#type);
         writeln!(out, "             {name}+{at} is {ty}, bytes {}", n.bytes)?;
     }
     Ok(())
@@ -309,7 +310,7 @@ fn write_formulas(out: &mut String, r: &Report) -> fmt::Result {
     writeln!(out, "\n{BOLD}formula{BOLD:#}")?;
     for (i, l) in lifted.iter().enumerate() {
         let end = if i + 1 < lifted.len() { ";" } else { "" };
-        writeln!(out, "  {}{end}", visible(&l.formula))?;
+        writeln!(out, "  {}{end}", whole(&l.formula))?;
     }
     if let Some(l) = lifted.iter().find(|l| l.conjectured) {
         let sizes = l.proved_at.iter().map(|s| Sizes(s.clone()).to_string());
@@ -381,17 +382,22 @@ fn write_precision(out: &mut String, p: &Precision) -> fmt::Result {
         writeln!(out, "  where the optimized kernel narrows more{none}")?;
     }
     for m in &p.differences {
-        writeln!(out, "    - {} ({})", m.message, place(&m.site))?;
+        writeln!(out, "    - {} ({})", sentence(&m.message), place(&m.site))?;
     }
     Ok(())
 }
 
 /// A place on one line.
 pub(super) fn place(site: &Site) -> String {
-    let mut out = format!("{}:{}: {}", site.file, site.line, site.text);
+    let mut out = format!(
+        "{}:{}: {}",
+        visible(&site.file),
+        site.line,
+        visible(&site.text)
+    );
     if let Some(source) = &site.source {
         let (file, line) = source.own();
-        let _ = write!(out, ", from {file}:{line}");
+        let _ = write!(out, ", from {}:{line}", visible(file));
     }
     out
 }
@@ -474,7 +480,7 @@ fn finding<K: Kind>(e: &Finding<K>, severity: Severity) -> String {
         None => {
             let mut text = d.to_string();
             if let Some(help) = &d.help {
-                let _ = write!(text, "\n  help: {help}");
+                let _ = write!(text, "\n  help: {}", sentence(help));
             }
             text
         }
@@ -530,14 +536,17 @@ fn groups(threads: &[[u32; 3]]) -> Vec<String> {
 }
 
 fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
-    writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {}", c.message)?;
+    let message = sentence(&c.message);
+    writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {message}")?;
     if let Some(m) = &c.machine {
-        writeln!(out, "  {}", m.message)?;
+        writeln!(out, "  {}", sentence(&m.message))?;
     }
     if let Some(d) = &c.difference {
-        writeln!(out, "  {BOLD}difference{BOLD:#}: {}", d.message)?;
-        writeln!(out, "    reference  {}", d.reference)?;
-        writeln!(out, "    optimized  {}", d.optimized)?;
+        let [message, reference, optimized] =
+            [&d.message, &d.reference, &d.optimized].map(|text| sentence(text));
+        writeln!(out, "  {BOLD}difference{BOLD:#}: {message}")?;
+        writeln!(out, "    reference  {reference}")?;
+        writeln!(out, "    optimized  {optimized}")?;
     }
     if c.inputs.is_empty() {
         return match c.difference {
@@ -555,7 +564,8 @@ fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
         .flat_map(|(name, list)| list.iter().map(move |i| (name, i)));
     let all = inputs.clone().count();
     for (name, i) in inputs.take(INPUTS) {
-        writeln!(out, "    {} = {}", indexed(name, &i.element), i.value.text)?;
+        let name = indexed(&visible(name), &i.element);
+        writeln!(out, "    {name} = {}", i.value.text)?;
     }
     if all > INPUTS {
         let more = all - INPUTS;
@@ -587,11 +597,12 @@ pub fn gate(g: &GateReport) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_gate(&mut out, g);
-    out
+    styled(&out)
 }
 
 fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
-    let widths = g.entries.iter().map(|e| e.name.chars().count());
+    let names = g.entries.iter().map(|e| sentence(&e.name));
+    let widths = names.map(|name| name.chars().count());
     let width = widths.max().unwrap_or(0).max("entry".len());
     write!(
         out,
@@ -611,7 +622,8 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
     }
     for e in g.entries.iter().filter(|e| !e.ok) {
         let (red, why) = (style(Verdict::Defective), e.why.as_deref().unwrap_or(""));
-        writeln!(out, "\n{red}failed{red:#} {}: {why}", e.name)?;
+        let (name, why) = (sentence(&e.name), sentence(why));
+        writeln!(out, "\n{red}failed{red:#} {name}: {why}")?;
         match &e.result {
             Ok(r) => {
                 for line in r.text.lines() {
@@ -623,7 +635,7 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
     }
     for why in &g.ledger {
         let red = style(Verdict::Defective);
-        writeln!(out, "\n{red}failed{red:#} {why}")?;
+        writeln!(out, "\n{red}failed{red:#} {}", sentence(why))?;
     }
     let failed = g.entries.len() - g.passed();
     let cached = g.entries.iter().filter_map(|e| e.result.as_ref().ok());
@@ -649,7 +661,7 @@ fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fm
     write!(
         out,
         "{mark:<4}  {:<width$}  {shade}{verdict:<14}{shade:#}  {:>9}",
-        e.name,
+        sentence(&e.name),
         show_time(e.time)
     )?;
     if stats && let Ok(r) = &e.result {
@@ -668,7 +680,7 @@ fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fm
         )?;
     }
     if !e.ok {
-        write!(out, "  expected {}", e.expect)?;
+        write!(out, "  expected {}", visible(&e.expect))?;
     }
     writeln!(out)
 }

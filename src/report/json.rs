@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::gate::{EntryResult, GateReport};
 use crate::answer::{Error, ErrorAnswer, Gate, GateEntry, GateResult, Schema, schema};
+use crate::foreign;
 
 use super::Failure;
 
@@ -11,7 +12,7 @@ use super::Failure;
 pub fn text(answer: &impl Serialize) -> String {
     // Nothing in an answer has keys that are no strings, the only thing that JSON cannot hold.
     let text = serde_json::to_string_pretty(answer).unwrap_or_default();
-    text + "\n"
+    foreign::json(&text) + "\n"
 }
 
 /// The object of a usage or input error.

@@ -9,8 +9,8 @@ use quick_junit::{NonSuccessKind, Report as Suites, TestCase, TestCaseStatus, Te
 
 use super::gate::GateReport;
 
-use super::escape::plain;
 use super::{Answer, Failure};
+use crate::foreign::{lines, plain, sentence};
 
 /// The suite of a command: one case, or one for each instance.
 pub fn report(answer: &Answer) -> String {
@@ -115,11 +115,11 @@ fn suite(
             None => TestCaseStatus::success(),
         };
         if let Some(p) = problem {
-            status.set_message(p.message);
+            status.set_message(sentence(&p.message));
             status.set_type(p.r#type);
-            status.set_description(p.text);
+            status.set_description(lines(&p.text));
         }
-        let mut case = TestCase::new(name, status);
+        let mut case = TestCase::new(sentence(&name), status);
         case.set_classname(format!("volta.{command}"));
         case.set_time(time);
         suite.add_test_case(case);
@@ -129,7 +129,7 @@ fn suite(
     all.set_time(total);
     all.add_test_suite(suite);
     // Writing to a string cannot fail.
-    without_disabled(&all.to_string().unwrap_or_default())
+    lines(&without_disabled(&all.to_string().unwrap_or_default()))
 }
 
 /// The attribute `disabled` of suites, which quick-junit always writes and the schema of Jenkins lacks, is left out.

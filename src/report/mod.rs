@@ -10,12 +10,12 @@ use crate::answer::{
 };
 use crate::diag::{Diagnostic, MOST_ERRORS, Source};
 use crate::explain::{Counterexample, OutputSummary};
+use crate::foreign::{sentence, styled, visible};
 use crate::kernel::{self, Kernel};
 use crate::spec::{KernelSpec, Number, Options, Sizes, SpecError, TomlError};
 
 mod cause;
 pub mod coverage;
-pub mod escape;
 pub mod explain;
 pub mod gate;
 pub mod html;
@@ -350,13 +350,13 @@ impl Failure {
                     out.push_str(&d.to_string());
                     if let Some(help) = &d.help {
                         out.push_str("\n  help: ");
-                        out.push_str(help);
+                        out.push_str(&sentence(help));
                     }
                 }
             }
             out.push('\n');
         }
-        out
+        styled(&out)
     }
 }
 
@@ -377,9 +377,10 @@ impl fmt::Display for Failure {
                 f.write_str("\n")?;
             }
             if let Some(((span, _), source)) = place {
-                write!(f, "{}:{}: ", source.name, source.position(span.start).line)?;
+                let line = source.position(span.start).line;
+                write!(f, "{}:{line}: ", visible(&source.name))?;
             }
-            f.write_str(&d.message)?;
+            f.write_str(&sentence(&d.message))?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::human::place;
 use crate::answer::rounding::{Bound, Close, Error, Measured, Rounding, Spread};
 use crate::answer::{CertificateMade, Determinism, Part};
-use crate::diag::visible;
+use crate::foreign::{sentence, visible};
 
 const BOLD: Style = Style::new().bold();
 
@@ -35,7 +35,7 @@ pub(super) fn write(out: &mut String, r: &Rounding) -> fmt::Result {
         write_answer(out, d)?;
     }
     if let Some(why) = &r.left_out {
-        writeln!(out, "  measured: {why}")?;
+        writeln!(out, "  measured: {}", sentence(why))?;
     }
     Ok(())
 }
@@ -52,7 +52,7 @@ pub(super) fn write_certificate(out: &mut String, c: &CertificateMade) -> fmt::R
         _ => writeln!(
             out,
             "\n{BOLD}certificate{BOLD:#}: none is written: {}",
-            none.unwrap_or("it was not asked for by a file")
+            sentence(none.unwrap_or("it was not asked for by a file"))
         ),
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn write_determinism(out: &mut String, d: &Determinism) -> fmt::Resul
 }
 
 fn write_answer(out: &mut String, d: &Determinism) -> fmt::Result {
-    writeln!(out, "{}: {}", d.answer.name(), d.because)?;
+    writeln!(out, "{}: {}", d.answer.name(), sentence(&d.because))?;
     for s in d.sites.iter().take(SHOWN) {
         writeln!(out, "  {}", place(s))?;
     }
@@ -80,8 +80,8 @@ fn write_answer(out: &mut String, d: &Determinism) -> fmt::Result {
             index.join(","),
             s.first.text,
             s.second.text,
-            s.order,
-            s.input
+            sentence(&s.order),
+            sentence(&s.input)
         )?;
     }
     Ok(())
@@ -146,9 +146,10 @@ fn write_worst(out: &mut String, part: &str, e: &Error) -> fmt::Result {
         };
         writeln!(
             out,
-            "      {:>3.0}% from {file}:{line}: {}",
+            "      {:>3.0}% from {}:{line}: {}",
             100.0 * s.share,
-            s.site.text
+            visible(file),
+            visible(&s.site.text)
         )?;
     }
     Ok(())

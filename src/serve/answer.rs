@@ -3,13 +3,19 @@
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Command, ErrorKind, Finding, Part, Schema, UnknownKind};
+use crate::foreign;
 use crate::report::{self, Answer, Failure, Report};
 use crate::spec::Options;
+
+/// An object on one line.
+pub(super) fn line(object: &Value) -> String {
+    foreign::json(&object.to_string())
+}
 
 /// An answer to a request that cannot be understood or carried out.
 pub(super) fn refused(id: &Value, failure: &Failure) -> String {
     let object = report::json::failure(None, failure);
-    json!({"id": id, "ok": false, "error": object.error}).to_string()
+    line(&json!({"id": id, "ok": false, "error": object.error}))
 }
 
 /// An error of a request itself.
@@ -26,7 +32,7 @@ pub(super) fn ended_early(id: &Value, why: &str) -> String {
 pub(super) fn version(id: &Value) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let result = json!({"volta": version, "schema": Schema::V2});
-    json!({"id": id, "ok": true, "version": version, "result": result}).to_string()
+    line(&json!({"id": id, "ok": true, "version": version, "result": result}))
 }
 
 /// The answer to `explain`.
@@ -35,7 +41,9 @@ pub(super) fn explained(id: &Value, kind: Option<&str>) -> Result<String, Failur
         Some(word) => report::explain::kind(word)?,
         None => report::explain::list(),
     };
-    Ok(json!({"id": id, "ok": true, "result": {"text": text}}).to_string())
+    Ok(line(
+        &json!({"id": id, "ok": true, "result": {"text": text}}),
+    ))
 }
 
 /// An answer with a result, and with the texts that were asked for.
@@ -43,9 +51,9 @@ pub(super) fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Resul
     let mut texts = Map::new();
     for format in formats {
         let text = match format.as_str() {
-            "human" => anstream::adapter::strip_str(&answer.text).to_string(),
+            "human" => foreign::plain(&answer.text),
             "json" => report::json::text(&answer.report),
-            "sarif" => format!("{:#}\n", report::sarif::report(answer)),
+            "sarif" => report::json::text(&report::sarif::report(answer)),
             "junit" => report::junit::report(answer),
             "html" => report::html::report(answer),
             _ => {
@@ -59,7 +67,7 @@ pub(super) fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Resul
     if !texts.is_empty() {
         out["texts"] = Value::Object(texts);
     }
-    Ok(out.to_string())
+    Ok(line(&out))
 }
 
 /// The report of a run that something ended from outside.

@@ -189,13 +189,13 @@ impl Server {
             }
             Request::Release { handle } => {
                 return match self.state().handles.release(handle) {
-                    Ok(()) => self.say(&json!({"id": id, "ok": true}).to_string()),
+                    Ok(()) => self.say(&answer::line(&json!({"id": id, "ok": true}))),
                     Err(failure) => refuse(&failure),
                 };
             }
             Request::Cancel { target } => {
                 return match self.cancel(target) {
-                    true => self.say(&json!({"id": id, "ok": true}).to_string()),
+                    true => self.say(&answer::line(&json!({"id": id, "ok": true}))),
                     false => {
                         let why = format!("no request {target} is under way");
                         refuse(&answer::usage(why))

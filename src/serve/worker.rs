@@ -231,7 +231,9 @@ impl Worker {
                 input::lower(files, &launch)?;
             }
         }
-        Ok(json!({"id": job.id, "ok": true, "handle": handle}).to_string())
+        Ok(answer::line(
+            &json!({"id": job.id, "ok": true, "handle": handle}),
+        ))
     }
 
     /// Puts the texts of a reference among the files; what a manifest would say of it.

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use crate::kernel::usage::param_uses;
 use crate::kernel::{Kernel, NumTy, ParamKind};
 
+use crate::foreign::toml as quote;
+
 use super::ElemTy;
 use super::fit::show_type;
 use super::usage::ParamUses;
@@ -143,9 +145,4 @@ fn array(kernel: &Kernel, param: usize) -> String {
     let named = |e: &&(&str, ElemTy)| e.1 == elem;
     let name = ElemTy::NAMES.iter().find(named).map_or("TYPE", |e| e.0);
     format!("{role}:{name}[N]")
-}
-
-/// A string as TOML writes it.
-fn quote(text: &str) -> String {
-    toml::Value::String(text.to_string()).to_string()
 }

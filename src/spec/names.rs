@@ -9,6 +9,7 @@ use super::binding::{Key, ParamKey};
 use super::fit::Side;
 use super::manifest::KernelSpec;
 use super::pairing::{Pair, Target, list_params, show_key, targets};
+use crate::foreign::shows;
 use crate::kernel::Kernel;
 
 /// The names that were given, with what each is of.
@@ -21,7 +22,7 @@ pub(super) fn parse(key: &str, name: &str) -> Result<(Key, String), SpecError> {
         text: format!("{key}={name}"),
         why,
     };
-    let stray = |c: char| c.is_whitespace() || c.is_control() || "+=[]{}(),:;/$`'\"".contains(c);
+    let stray = |c: char| c.is_whitespace() || !shows(c) || "+=[]{}(),:;/$`'\"".contains(c);
     let name = name.trim();
     if name.is_empty() || name.contains(stray) || name.bytes().all(|b| b.is_ascii_digit()) {
         let why = format!("`{name}` is no name: use letters, digits and underscores, as in n_rows");

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use crate::answer::gate::ManifestCommand;
 use crate::answer::{Command, Kind, OneStep, Part, Schema, Steps, Verdict, schema};
 use crate::check::check_prepared;
+use crate::foreign::visible;
 use crate::grid::prepared::Runs;
 use crate::input::Files;
 use crate::report::gate::{EntryResult, GateReport, Place};
@@ -146,7 +147,8 @@ impl Plan {
                     _ => optimized,
                 };
                 let (name, line) = &self.kernels[at];
-                first.message = format!("{}:{line}: `{name}`: {}", self.source.name, first.message);
+                let file = visible(&self.source.name);
+                first.message = format!("{file}:{line}: `{name}`: {}", first.message);
             }
             failure
         })

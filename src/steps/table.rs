@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use crate::answer::{Finding, Kind, Verdict};
+use crate::foreign::{sentence, styled, visible};
 use crate::report::gate::EntryResult;
 use crate::report::human::{BOLD, show_time, style};
 use crate::report::{Answer, EXIT_ERROR};
@@ -13,7 +14,7 @@ pub(super) fn text(s: &StepsReport) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write(&mut out, s);
-    out
+    styled(&out)
 }
 
 fn write(out: &mut String, s: &StepsReport) -> fmt::Result {
@@ -67,13 +68,14 @@ fn write_faults(out: &mut String, s: &StepsReport, row: &Row) -> fmt::Result {
     for (at, against) in [(Some(row.naive), 0), (row.before, row.step - 1)] {
         let fault = at.and_then(|at| fault(&s.checks.entries[at]));
         if let Some(fault) = fault.filter(|fault| *fault != said) {
-            writeln!(out, "        against {}: {fault}", s.kernels[against].0)?;
+            let shown = sentence(&fault);
+            writeln!(out, "        against {}: {shown}", s.kernels[against].0)?;
             said = fault;
         }
     }
     if let Some(first) = row.inherited {
         let (name, line) = &s.kernels[first];
-        let file = &s.checks.entries[row.naive].manifest.file;
+        let file = visible(&s.checks.entries[row.naive].manifest.file);
         writeln!(
             out,
             "        the fault is inherited: the first wrong step is `{name}` ({file}:{line})"

@@ -13,6 +13,7 @@ mod certificates;
 mod contents;
 mod coverage;
 mod every_launch;
+mod foreign;
 mod formats;
 mod formulas;
 mod ledger;

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import foreign
+
 
 class Error(Exception):
-    """Anything that this package raises by itself."""
+    """Anything that this package raises by itself; the text of others in a message is shown as `foreign` has it."""
+
+    def __init__(self, *said: object) -> None:
+        super().__init__(*(foreign.lines(s) if isinstance(s, str) else s for s in said))
 
 
 class InputError(Error):

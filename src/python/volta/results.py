@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from . import arg
+from . import arg, foreign
 from .errors import InputError, NotProved
 
 Verdict = Literal["equivalent", "clean", "ran", "lifted", "not-equivalent", "defective", "unknown"]
@@ -72,7 +72,7 @@ class Site:
 
     def __str__(self) -> str:
         file, line = self.source or (self.file, self.line)
-        return f"{file}:{line}"
+        return f"{foreign.line(file)}:{line}"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Finding:
 
     def __str__(self) -> str:
         where = f" at {self.sites[0]}" if self.sites else ""
-        return f"{self.kind}{where}: {self.message}"
+        return f"{self.kind}{where}: {foreign.line(self.message)}"
 
 
 @dataclass(frozen=True)
@@ -170,9 +170,9 @@ class Counterexample:
         return self.replay_(self.inputs)
 
     def __str__(self) -> str:
-        place = f"{self.output}[{', '.join(map(str, self.element))}]"
+        place = f"{foreign.line(self.output)}[{', '.join(map(str, self.element))}]"
         lines = [f"{place}: reference {self.reference}, optimized {self.optimized}"]
-        lines += [f"  {name} = {np.array2string(array, threshold=64)}" for name, array in self.inputs.items()]
+        lines += [f"  {foreign.line(name)} = {np.array2string(array, threshold=64)}" for name, array in self.inputs.items()]
         return "\n".join(lines)
 
 

@@ -20,6 +20,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any
 
+from . import foreign
 from .errors import InputError, ServerError
 
 Json = dict[str, Any]
@@ -162,7 +163,7 @@ def checked(answer: Json) -> Json:
         return answer
     details = answer.get("error", {})
     message = str(details.get("message", "the request was refused"))
-    sites = [f"\n  {s['file']}:{s['line']}: {s['text']}" for s in details.get("sites", [])]
+    sites = [f"\n  {foreign.line(s['file'])}:{s['line']}: {s['text']}" for s in details.get("sites", [])]
     raise InputError(message + _in_python(message) + "".join(sites), details)
 
 

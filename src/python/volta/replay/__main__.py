@@ -6,7 +6,7 @@ import argparse
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 try:
     from . import certificate as files
@@ -25,6 +25,12 @@ EXCUSED = {
 }
 
 
+def say(text: str, to: TextIO | None = None) -> None:
+    """A line: what a certificate says is text of others, of which a terminal or a log could take a part for a command."""
+    shown = "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
+    print(shown.replace("#[", "#\\u{5b}"), file=to)
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m volta.replay", description="Checks a certificate of volta by other means.")
     parser.add_argument("certificate", type=Path)
@@ -36,18 +42,18 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return replay(args)
     except Refuted as e:
-        print(f"refuted: {e}")
+        say(f"refuted: {e}")
         return 1
     except Cannot as e:
-        print(f"cannot replay: {e}")
+        say(f"cannot replay: {e}")
         return 3
     except (ValueError, OSError) as e:
-        print(f"error: {e}", file=sys.stderr)
+        say(f"error: {e}", to=sys.stderr)
         return 2
     except Exception as e:
         # Exit status 1 says that the certificate is wrong: a mistake of this program is not that.
         place = traceback.extract_tb(e.__traceback__)[-1]
-        print(f"cannot replay: {type(e).__name__} ({e}) in {Path(place.filename).name}, line {place.lineno}")
+        say(f"cannot replay: {type(e).__name__} ({e}) in {Path(place.filename).name}, line {place.lineno}")
         return 3
 
 
@@ -59,22 +65,22 @@ def replay(args: argparse.Namespace) -> int:
     texts = {side: files.text_of(certificate, side, given, beside) for side, given in sides.items()}
     checker = Checker(certificate, texts, args.seed)
     result = checker.check_field() if args.field else checker.check()
-    print(f"confirmed: {result.elements} elements agree on {result.runs} inputs ({result.steps} instructions of threads)")
+    say(f"confirmed: {result.elements} elements agree on {result.runs} inputs ({result.steps} instructions of threads)")
     if result.probability:
-        print(f"  over a prime field: {result.probability}")
+        say(f"  over a prime field: {result.probability}")
     else:
         samples = len(certificate["regions"]["samples"])
-        print(f"  {samples} regions" + (f", {result.borders} of them on a border of tests" if result.borders else ""))
+        say(f"  {samples} regions" + (f", {result.borders} of them on a border of tests" if result.borders else ""))
     if result.undefined:
-        print(f"  {result.undefined} other inputs lie outside of what the reference is defined for")
+        say(f"  {result.undefined} other inputs lie outside of what the reference is defined for")
     if result.beyond:
-        print(f"  {result.beyond} inputs are left out, on which a function leaves the range that the machine has for it")
+        say(f"  {result.beyond} inputs are left out, on which a function leaves the range that the machine has for it")
     for kind in sorted(result.excused):
-        print(f"  unordered accesses are excused as {kind}, in the lines that the certificate names ({EXCUSED[kind]})")
+        say(f"  unordered accesses are excused as {kind}, in the lines that the certificate names ({EXCUSED[kind]})")
     for said in not_checked(certificate):
-        print(f"  not checked: {said}")
+        say(f"  not checked: {said}")
     for a in certificate["assumptions"]:
-        print(f"  assuming: {a['message']}")
+        say(f"  assuming: {a['message']}")
     return 0
 
 
