@@ -13,7 +13,8 @@ from typing import Any
 from ..errors import InputError
 from . import aten_places, aten_windows, bits, indices, networks, operations
 from .elementwise import apply, broadcast, cast, number, operand, power, truth, where
-from .symbolic import REPEATED, Missing, Number, Symbolic, Trace
+from .symbolic import NOTHING, REPEATED, Missing, Number, Symbolic, Trace
+from .tree import Choice, chained, node
 
 Operation = Callable[..., Any]
 
@@ -269,7 +270,7 @@ def _arange(c: Trace, *args: Any, **_: Any) -> Symbolic:
 
 def _eye(c: Trace, rows: int, columns: int | None = None, **_: Any) -> Symbolic:
     shape = (rows, rows if columns is None else columns)
-    return Symbolic(c, shape, lambda i: f"(if {i[0]} = {i[1]} then 1.0 else 0.0)", "float", 1)
+    return Symbolic(c, shape, lambda i: Choice(chained(i[0], "=", i[1]), node(1.0), node(0.0)), "float", 1)
 
 
 def _convolution(c: Trace, *args: Any) -> Symbolic:
@@ -341,7 +342,7 @@ def _tensor(c: Trace, value: Any, **_: Any) -> Symbolic:
 def _as_strided(c: Trace, x: Symbolic, shape: Sequence[int], strides: Sequence[int], offset: int | None = 0) -> Symbolic:
     """A view of memory: `of_torch` sees to it that this is the memory of a dense array."""
     flat = operations.reshape(x, (x.size,))
-    return flat.view(tuple(shape), lambda index: (indices.plus(indices.sum_of(index, tuple(strides)), offset or 0),))
+    return flat.view(tuple(shape), lambda index: (indices.sum_of(index, tuple(strides)) + (offset or 0),))
 
 
 def _diagonal(c: Trace, x: Symbolic, offset: int = 0, first: int = 0, second: int = 1) -> Symbolic:
@@ -351,7 +352,7 @@ def _diagonal(c: Trace, x: Symbolic, offset: int = 0, first: int = 0, second: in
 def _unfold(c: Trace, x: Symbolic, axis: int, size: int, step: int) -> Symbolic:
     (at,) = operations.axes_of(axis, x.ndim)
     shape = (*x.shape[:at], (x.shape[at] - size) // step + 1, *x.shape[at + 1 :], size)
-    return x.view(shape, lambda i: (*i[:at], f"({indices.times(i[at], step)} + {i[-1]})", *i[at + 1 : -1]))
+    return x.view(shape, lambda i: (*i[:at], i[at] * step + i[-1], *i[at + 1 : -1]))
 
 
 def _xlogy(c: Trace, x: Any, y: Any) -> Symbolic:
@@ -371,7 +372,7 @@ def _empty(c: Trace, first: Any, *args: Any, **_: Any) -> Symbolic:
     """Elements that have no value: one that is read makes the function undefined there."""
     shape = args[0] if isinstance(first, Symbolic) and args and isinstance(args[0], (list, tuple)) else first
     sizes = shape.shape if isinstance(shape, Symbolic) else tuple(shape)
-    return Symbolic(c, sizes, lambda _: "(0.0 / 0.0)", "rounded", 1)
+    return Symbolic(c, sizes, lambda _: NOTHING, "rounded", 1)
 
 
 def _mse(difference: Callable[[Symbolic], Symbolic]) -> Operation:

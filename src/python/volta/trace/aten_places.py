@@ -7,15 +7,17 @@ their order, which torch does not say: it is not covered.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from . import operations
+from . import indices, operations, tables
 from .elementwise import apply, broadcast, cast, hull, number, operand, where
-from .symbolic import CONSTANTS, REPEATED, Index, Missing, Symbolic, Trace, bare
+from .symbolic import REPEATED, Index, Missing, Symbolic, Trace
+from .tree import Node, Reduction, all_of, chained, chosen, node
 
 Operation = Callable[..., Any]
 
@@ -43,20 +45,20 @@ def _embedding(c: Trace, table: Symbolic, places: Symbolic, *_: Any, **__: Any) 
     return operations.gather(table, [places])
 
 
-def _written(x: Symbolic, shape: tuple[int, ...], place: Callable[[Index], list[str]], values: Symbolic, adds: bool) -> Symbolic:
+def _written(x: Symbolic, shape: tuple[int, ...], place: Callable[[Index], list[Node]], values: Symbolic, adds: bool) -> Symbolic:
     """An array with one number, or a sum, at each place that some index of `shape` gives; `place` gives the place."""
     if not adds and values.size != 1:
         raise InputError("values that are written at places which data give are not covered: add them, or write one number")
     source = broadcast(number(values), shape).short(REPEATED)
     base = number(x)
     bound = tuple(x.trace.variable() for _ in shape)
-    ranges = ", ".join(f"{v} in 0..{n}" for v, n in zip(bound, shape))
 
-    def element(index: Index) -> str:
-        there = " and ".join(f"{p} = {i}" for p, i in zip(place(bound), index) if p != i)
-        guard = f" if {there}" if there else ""
-        inner = bare(source.at(bound)) if adds else "1"
-        return f"sum({ranges}{guard} : {inner})" if ranges else f"(if {there or '0 = 0'} then {inner} else 0)"
+    def element(index: Index) -> Node:
+        there = all_of(indices.equal(place(bound), index))
+        inner = source.at(bound) if adds else node(1)
+        if not bound:
+            return chosen(there, inner, node(0))
+        return Reduction("sum", [(v, 0, n) for v, n in zip(bound, shape)], there, inner)
 
     found = x.trace.define(x.shape, element, source.kind if adds else "int")
     if adds:
@@ -68,20 +70,25 @@ def _chosen(x: Symbolic, places: np.ndarray[Any, Any], values: Symbolic) -> Symb
     """An array with the elements of `values` at known places: a row of `places` for each, in order."""
     if len({tuple(p) for p in places.tolist()}) != len(places):
         raise InputError("two values that are written at one place are not covered")
-    if len(places) > CONSTANTS:
-        raise InputError(f"a write at {len(places)} places is not covered")
     base, new = number(x), number(values)
-    rows = list(zip(places.tolist(), np.ndindex(*values.shape)))
+    rank = range(x.ndim)
+    # The number of the value at each place, among those between the first place and the last along each axis.
+    low, high = (places.min(0), places.max(0)) if len(places) else (np.zeros(x.ndim, int), np.zeros(x.ndim, int))
+    span = tuple(int(n) for n in high - low + 1)
+    if math.prod(span) > tables.LARGE:
+        raise InputError(f"a write at places that lie as far apart as {span} is not covered")
+    numbers = np.full(span, -1)
+    numbers[tuple((places - low).T)] = np.arange(len(places))
+    which, pieces = tables.table(numbers)
 
-    def element(index: Index) -> str:
-        out = bare(base.at(index))
-        for place, at in rows:
-            there = " and ".join(f"{i} = {p}" for i, p in zip(index, place))
-            out = f"if {there} then {bare(new.at(tuple(map(str, at))))} else {out}"
-        return f"({out})"
+    def element(index: Index) -> Node:
+        within = [chained(int(low[i]), "<=", index[i], "<=", int(high[i])) for i in rank if span[i] < x.shape[i]]
+        at = which(tuple(index[i] - int(low[i]) for i in rank))
+        there = chosen(all_of([*within, chained(at, ">=", 0)]), new.at(indices.unflat(at, values.shape)), base.at(index))
+        return there if len(places) else base.at(index)
 
     kind = "float" if "float" in (base.kind, new.kind) else base.kind
-    out = Symbolic(x.trace, x.shape, element, kind, base.weight + len(rows), hull([base.bounds, new.bounds]))
+    out = Symbolic(x.trace, x.shape, element, kind, base.weight + pieces + 1, hull([base.bounds, new.bounds]))
     return cast(out, "bool") if x.kind == "bool" else out
 
 
@@ -101,9 +108,9 @@ def index_put(
     first, rank = axes[0], len(shape)
     whole = (*x.shape[:first], *shape, *x.shape[first + len(axes) :])
 
-    def place(index: Index) -> list[str]:
+    def place(index: Index) -> list[Node]:
         at = index[first : first + rank]
-        return [*index[:first], *(bare(spread[i].at(at)) for i in axes), *index[first + rank :]]
+        return [*index[:first], *(spread[i].at(at) for i in axes), *index[first + rank :]]
 
     known = [p.known for _, p in given]
     if not accumulate and values.size != 1 and all(k is not None for k in known):
@@ -138,8 +145,8 @@ def _scatter(adds: bool) -> Operation:
             grid[at] = np.asarray(places.known).reshape(-1)
             return _chosen(x, grid.T, values)
 
-        def place(index: Index) -> list[str]:
-            return [*index[:at], bare(places.at(index)), *index[at + 1 :]]
+        def place(index: Index) -> list[Node]:
+            return [*index[:at], places.at(index), *index[at + 1 :]]
 
         return _written(x, places.shape, place, broadcast(values, places.shape) if adds else values, adds)
 

@@ -14,7 +14,8 @@ from ..errors import InputError
 from ..kernels import Formula
 from . import indices
 from .elementwise import number, operand
-from .symbolic import Symbolic, Trace, bare, kind_of, quoted
+from .symbolic import Helper, Index, Symbolic, Trace, kind_of
+from .tree import Element, parts_of
 
 Library = Literal["numpy", "torch"]
 
@@ -186,39 +187,32 @@ def _array_of(result: Symbolic) -> arg.Array:
     return arg.output({"float": "f32", "int": "s64", "rounded": "s64", "bool": "u8"}[result.kind], result.shape)
 
 
-def _definition(trace: Trace, name: str, array: arg.Array, result: Symbolic) -> str:
+def _definition(trace: Trace, name: str, array: arg.Array, result: Symbolic) -> Helper:
     result = number(result)
     if result.shape != array.shape and not (result.size == array.elements == 1):
         raise InputError(f"`{name}` has shape {array.shape}, and the function returns {result.shape}")
     if result.kind == "float" and kind_of(array) != "float":
         raise InputError(f"`{name}` holds integers, and the function returns floats: cast them")
     index = tuple(trace.variable() for _ in array.extents)
+    place: Index = index if result.shape == array.shape else (indices.ZERO,) * result.ndim
     if array.strides is not None:
         found = indices.of_place(index[0], array.shape, array.strides)
         if found is None:
             raise InputError(f"`{name}` has gaps: an output with strides {array.strides} is not covered")
-        return f"{quoted(name)}[{index[0]}] = {bare(result.at(found))}"
-    place = index if result.shape == array.shape else ("0",) * result.ndim
-    return f"{quoted(name)}[{', '.join(index)}] = {bare(result.at(place))}"
+        place = found
+    return Helper(name, index, result.at(place))
 
 
-def _with_helpers(definition: str, helpers: Sequence[str]) -> str:
+def _with_helpers(definition: Helper, helpers: Mapping[str, Helper]) -> str:
     """A definition with the helpers that it uses, directly or through others."""
-    texts = {h.partition("[")[0]: h for h in helpers}
     needed: set[str] = set()
-    open_texts = [definition]
-    while open_texts:
-        text = open_texts.pop()
-        for name in _names(text) & texts.keys() - needed:
-            needed.add(name)
-            open_texts.append(texts[name].partition("=")[2])
-    return definition + "".join(f" where {h}" for n, h in texts.items() if n in needed)
-
-
-def _names(text: str) -> set[str]:
-    import re
-
-    return set(re.findall(r"\b(t\d+)\[", text))
+    left = [definition.value]
+    while left:
+        for part in parts_of(left.pop()):
+            if isinstance(part, Element) and part.array in helpers and part.array not in needed:
+                needed.add(part.array)
+                left.append(helpers[part.array].value)
+    return definition.text() + "".join(f" where {h.text()}" for n, h in helpers.items() if n in needed)
 
 
 def function(

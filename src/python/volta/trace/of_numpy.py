@@ -14,7 +14,8 @@ from . import aten_places, bits, networks, numpy_places, numpy_views, operations
 from .elementwise import LOGIC, PRIMITIVES, apply, as_integer, broadcast, cast, operand, power, truth, where
 from .numpy_composed import COMPOSED
 from .numpy_types import KINDS, converted, said, settled, stand_in
-from .symbolic import Symbolic, Trace
+from .symbolic import NOTHING, Symbolic, Trace
+from .tree import Digits
 
 #: Names of NumPy for what the table calls otherwise.
 _UFUNCS = {
@@ -282,10 +283,12 @@ def _ufunc(ufunc: str, method: str, inputs: Sequence[Symbolic], kwargs: dict[str
 
 
 def _power(x: Symbolic, exponent: Symbolic) -> Symbolic:
-    if exponent.ndim or any(c not in "0123456789.-() " for c in exponent.at(())):
-        raise InputError("numpy.power with an exponent that depends on data is not covered")
-    number = float(exponent.at(()).strip("()"))
-    return power(x, int(number) if exponent.kind != "float" else number)
+    known, base = (v.at(()) if v.ndim == 0 else None for v in (exponent, x))
+    if isinstance(known, Digits):
+        return power(x, known.value)
+    if isinstance(base, Digits) and base.value > 0 and "float" in (x.kind, exponent.kind):
+        return apply("exp", networks.multiply(exponent, apply("log", x)))
+    raise InputError("numpy.power with an exponent that depends on data is covered for a positive known number alone")
 
 
 def _reduce(name: str, a: Symbolic, axis: Any = None, keepdims: bool = False, **more: Any) -> Symbolic:
@@ -565,5 +568,5 @@ _METHODS = frozenset(
 def unwritten(trace: Trace, shape: tuple[int, ...], dtype: Any) -> NumpyArray:
     """Elements that have no value until they are written."""
     kind = KINDS.get(np.dtype(dtype).kind, "float")
-    value = Symbolic(trace, shape, lambda _: "(0.0 / 0.0)", "rounded" if kind == "int" else "float", 1)
+    value = Symbolic(trace, shape, lambda _: NOTHING, "rounded" if kind == "int" else "float", 1)
     return NumpyArray(converted(value, np.dtype(dtype)), dtype)
