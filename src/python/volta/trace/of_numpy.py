@@ -13,7 +13,7 @@ from ..errors import InputError
 from . import aten_places, bits, networks, numpy_places, numpy_views, operations
 from .elementwise import LOGIC, PRIMITIVES, apply, as_integer, broadcast, cast, operand, power, truth, where
 from .numpy_composed import COMPOSED
-from .numpy_types import KINDS, converted, said, settled, stand_in
+from .numpy_types import KINDS, LARGE, converted, said, settled, stand_in
 from .symbolic import NOTHING, Symbolic, Trace
 from .tree import Digits
 
@@ -131,7 +131,7 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         if target is not None and not isinstance(target, NumpyArray):
             raise InputError(f"numpy.{name} writes to an array that was made before")
         found = _ufunc(name, method, [_value(self, x) for x in inputs], kwargs)
-        is_whole = name != "matmul"
+        is_whole = name != "matmul" and _is_small(found, *inputs)
         expected = said(name, getattr(ufunc, method), stood(inputs, is_whole), stood(kwargs, is_whole))
         return _into(target, name, NumpyArray(settled(name, found, expected, is_whole), expected.dtype))
 
@@ -149,8 +149,12 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         except (TypeError, AttributeError, KeyError, ValueError, IndexError) as e:
             raise InputError(f"numpy.{name} with these arguments is not covered: {e}") from e
         if name not in _OF_CALLS:
-            is_whole = name not in _PRODUCTS
-            out = _as_numpy_says(name, out, said(name, func, stood(args, is_whole), stood(given, is_whole)), is_whole)
+            is_whole = name not in _PRODUCTS and (name in _VIEWS or _is_small(out, *args, *given.values()))
+            if name in _SELECTIONS and not is_whole:
+                expected = stand_in((1,), args[0].dtype)
+            else:
+                expected = said(name, func, stood(args, is_whole), stood(given, is_whole))
+            out = _as_numpy_says(name, out, expected, is_whole)
         if name in _VIEWS and isinstance(args[0], NumpyArray) and isinstance(out, NumpyArray):
             out = args[0].looked_at(out.value)
         return _into(target, name, out)
@@ -186,6 +190,12 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         if name.startswith("__"):
             raise AttributeError(name)
         raise InputError(f"numpy.ndarray.{name} is not covered")
+
+
+def _is_small(*values: Any) -> bool:
+    """Whether arrays are such that NumPy may be asked about all of them; of larger ones it is asked about one element."""
+    arrays = (NumpyArray, Symbolic, np.ndarray)
+    return all(_is_small(*v) if isinstance(v, (list, tuple)) else not isinstance(v, arrays) or v.size <= LARGE for v in values)
 
 
 def _value(like: NumpyArray, x: Any) -> Symbolic:
@@ -489,6 +499,9 @@ def _sort(a: NumpyArray, axis: int | None = -1, kind: Any = None, order: None = 
     return NumpyArray(found if KINDS[a.dtype.kind] == "float" else as_integer(found))
 
 
+#: Functions that give elements of their argument at places.
+_SELECTIONS = frozenset(("take", "take_along_axis", "insert", "delete"))
+
 #: Functions that call a function: its own arrays are no stand-ins.
 _OF_CALLS = frozenset(("apply_along_axis",))
 
@@ -504,7 +517,18 @@ _PRODUCTS = frozenset(
 _VIEWS = frozenset(
     (
         *("reshape", "ravel", "transpose", "permute_dims", "swapaxes", "moveaxis", "expand_dims", "squeeze", "flip", "diagonal"),
-        *("broadcast_to", "split", "array_split", "rot90", "fliplr", "flipud", "atleast_1d", "atleast_2d", "linalg.diagonal"),
+        *(
+            "broadcast_to",
+            "split",
+            "array_split",
+            "rot90",
+            "fliplr",
+            "flipud",
+            "atleast_1d",
+            "atleast_2d",
+            "linalg.diagonal",
+            "sliding_window_view",
+        ),
     )
 )
 _FUNCTIONS: dict[str, Found] = {
