@@ -3,7 +3,7 @@
 It has the grammar of the program and nothing of the tracer: its own parser, which refuses what the program refuses (depth,
 length, unknown words), and the program's two readings of a text. What is made of indices, integers and elements of arrays of
 integers is an integer; in subscripts, ranges, comparisons of such and around `%` it is computed among integers, where `/`
-rounds down, and elsewhere as a real number.
+rounds down, and elsewhere as a real number, exactly as long as there are integers and quotients of them alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,14 @@ def _sqrt(x: float) -> float:
     return math.sqrt(x) if x >= 0 else math.nan
 
 
-def _over(x: float, y: float) -> float:
+def _over(x: Any, y: Any) -> Any:
+    if y != 0 and not isinstance(x, float) and not isinstance(y, float):
+        return Fraction(x) / y
     return x / y if y != 0 else math.nan if x == 0 or x != x else math.copysign(math.inf, x) * math.copysign(1.0, y)
 
 
-def _rounded(of: Callable[[float], float]) -> Callable[[float], float]:
-    return lambda x: float(of(x)) if math.isfinite(x) else x
+def _rounded(of: Callable[[Any], int]) -> Callable[[float], float]:
+    return lambda x: of(x) if math.isfinite(x) else x
 
 
 def _circular(of: Callable[[float], float]) -> Callable[[float], float]:
@@ -297,7 +300,7 @@ class Evaluator:
         return False
 
     def value(self, e: Tree, whole: bool) -> Run:
-        assert not whole or self.is_integer(e), ("no integer", e)
+        assert not whole or self.is_integer(e), f"a {e[0]} is no integer"
         match e:
             case ("integer" | "real", v):
                 return lambda env: v

@@ -55,16 +55,24 @@ def _remainder(c: Trace, x: Any, y: Any) -> Symbolic:
     return apply("remainder" if "float" in (a.kind, b.kind) else "integer_remainder", a, b)
 
 
-def _bitwise(name: str) -> Operation:
+def _bitwise(name: str, of_bits: Callable[..., Symbolic]) -> Operation:
     def call(c: Trace, *args: Any) -> Symbolic:
         values = [operand(c, a) for a in args]
-        if all(v.kind == "bool" for v in values):
-            return apply(name, *values)
-        if name == "logical_and":
-            return bits.masked(*values)
-        if name == "logical_not":
-            return apply("subtract", c.constant(-1), values[0])
-        raise InputError("bits of integers that are joined are not covered")
+        return apply(name, *values) if all(v.kind == "bool" for v in values) else of_bits(*values)
+
+    return call
+
+
+def _shift(of_bits: Callable[..., Symbolic]) -> Operation:
+    return lambda c, x, by: of_bits(operand(c, x), operand(c, by))
+
+
+def _missing(what: str) -> Operation:
+    def call(c: Trace, *args: Any, **kwargs: Any) -> Symbolic:
+        raise InputError(
+            f"the language of formulas has no {what}: compare with another kernel (volta.check(kernel, kernel)), "
+            "or return its argument"
+        )
 
     return call
 
@@ -413,14 +421,16 @@ OPERATIONS: dict[str, Operation] = {
     "floor_divide": _floor_divide,
     "remainder": _remainder,
     "pow": _power,
-    "bitwise_and": _bitwise("logical_and"),
-    "bitwise_or": _bitwise("logical_or"),
-    "bitwise_xor": _bitwise("logical_xor"),
-    "bitwise_not": _bitwise("logical_not"),
+    "bitwise_and": _bitwise("logical_and", bits.both),
+    "bitwise_or": _bitwise("logical_or", bits.either),
+    "bitwise_xor": _bitwise("logical_xor", bits.one_of),
+    "bitwise_not": _bitwise("logical_not", lambda x: apply("subtract", x.trace.constant(-1), x)),
+    **dict.fromkeys(("__lshift__", "bitwise_left_shift"), _shift(bits.shifted_left)),
+    **dict.fromkeys(("__rshift__", "bitwise_right_shift"), _shift(bits.shifted_right)),
+    **dict.fromkeys(("atan", "atan2"), _missing("inverse of a tangent")),
+    **{n: _missing(f"inverse of a {w}") for n, w in (("asin", "sine"), ("acos", "cosine"))},
     "where": lambda c, p, x, y: where(truth(p), operand(c, x), operand(c, y)),
     "masked_fill": _masked_fill,
-    "__rshift__": lambda c, x, by: bits.shifted_right(x, operand(c, by)),
-    "bitwise_right_shift": lambda c, x, by: bits.shifted_right(operand(c, x), operand(c, by)),
     "clamp": _clamp,
     "clamp_min": lambda c, x, low: _clamp(c, x, low),
     "clamp_max": lambda c, x, high: _clamp(c, x, None, high),

@@ -178,6 +178,9 @@ def combine(tree: Callable[..., Node], operands: tuple[Symbolic, ...], kind: Kin
         raise InputError(f"arrays of shapes {', '.join(str(x.shape) for x in operands)} do not broadcast") from e
     parts = tuple(broadcast(x, shape) for x in operands)
     weight = 1 + sum(x.weight for x in operands)
+    if kind == "int":
+        # An integer that has a name now is none of the grammar any more.
+        kind = common(tuple(x for x in operands if x.kind != "bool"))
 
     def element(index: Index) -> Node:
         return tree(*(p.at(index) for p in parts))
@@ -194,6 +197,9 @@ def apply(name: str, *operands: Symbolic) -> Symbolic:
         if any(x.kind != "int" for x in operands):
             return as_integer(apply(INTEGERS[name], *operands))
         x, by = operands
+        size = by.bounds[0] if by.bounds is not None and by.bounds[0] == by.bounds[1] else None
+        if name == "integer_remainder" and size and x.bounds is not None and 0 <= x.bounds[0] <= x.bounds[1] < size:
+            return broadcast(x, np.broadcast_shapes(x.shape, by.shape))
         if name != "integer_truncated" and by.known is not None and by.known.size and (by.known < 0).all():
             # The grammar divides by positive numbers: x // -n is -x // n, and x % -n is -(-x % n).
             out = apply(name, apply("negative", x), by.trace.constant(-by.known))
@@ -245,6 +251,8 @@ def _bounds(name: str, operands: Sequence[Bounds | None]) -> Bounds | None:
         return 0, largest[0]
     if name == "square":
         return 0, largest[0] ** 2
+    if name == "integer_quotient" and known[1][0] == known[1][1] > 0:
+        return known[0][0] // known[1][0], known[0][1] // known[1][0]
     # A divisor is none of 0, so no quotient is larger than what is divided.
     if name in ("integer_quotient", "floor_divide", "integer_truncated", "truncated"):
         return -largest[0], largest[0]

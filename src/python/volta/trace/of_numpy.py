@@ -23,12 +23,36 @@ _UFUNCS = {
     "fmax": "maximum",
     "fmin": "minimum",
     "fabs": "absolute",
+    "conjugate": "positive",
     "bitwise_and": "logical_and",
     "bitwise_or": "logical_or",
     "bitwise_xor": "logical_xor",
     "invert": "logical_not",
 }
 _REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+
+#: Operations on the bits of integers.
+_BITS: dict[str, Callable[..., Symbolic]] = {
+    "bitwise_and": bits.both,
+    "bitwise_or": bits.either,
+    "bitwise_xor": bits.one_of,
+    "left_shift": bits.shifted_left,
+    "right_shift": bits.shifted_right,
+}
+
+#: Functions with two results.
+_PAIRS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "divmod": (np.floor_divide, np.remainder),
+    "modf": (lambda x: x - np.trunc(x), np.trunc),
+}
+
+#: Functions that no formula has.
+_INVERSES = {
+    "arctan": "inverse of a tangent",
+    "arctan2": "inverse of a tangent",
+    "arcsin": "inverse of a sine",
+    "arccos": "inverse of a cosine",
+}
 
 #: Operations of the table that NumPy has not, or that differ there.
 _NOT_HERE = frozenset(("rsqrt", "erf", "sigmoid", "relu", "integer_quotient", "integer_remainder"))
@@ -130,7 +154,14 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         name = ufunc.__name__
         if target is not None and not isinstance(target, NumpyArray):
             raise InputError(f"numpy.{name} writes to an array that was made before")
-        found = _ufunc(name, method, [_value(self, x) for x in inputs], kwargs)
+        if name in _PAIRS and method == "__call__" and not kwargs and target is None:
+            return tuple(f(*inputs) for f in _PAIRS[name])
+        if name in ("left_shift", "right_shift"):
+            # A shift by a number that is not known depends on the width of its type.
+            width = said(name, getattr(ufunc, method), stood(inputs, False), {}).dtype.itemsize * 8
+            found = _BITS[name](*(_value(self, x) for x in inputs), width)
+        else:
+            found = _ufunc(name, method, [_value(self, x) for x in inputs], kwargs)
         is_whole = name != "matmul" and _is_small(found, *inputs)
         expected = said(name, getattr(ufunc, method), stood(inputs, is_whole), stood(kwargs, is_whole))
         return _into(target, name, NumpyArray(settled(name, found, expected, is_whole), expected.dtype))
@@ -276,12 +307,15 @@ def _ufunc(ufunc: str, method: str, inputs: Sequence[Symbolic], kwargs: dict[str
         return apply("integer_quotient" if name == "floor_divide" else "integer_remainder", *inputs)
     if name in LOGIC and (kinds == {"bool"} or ufunc.startswith("logical")):
         return apply(name, *inputs)
-    if ufunc == "bitwise_and" and "float" not in kinds:
-        return bits.masked(*inputs)
+    if ufunc in _BITS and "float" not in kinds:
+        return _BITS[ufunc](*inputs)
     if ufunc == "invert" and "float" not in kinds:
         return apply("subtract", inputs[0].trace.constant(-1), inputs[0])
-    if ufunc == "right_shift":
-        return bits.shifted_right(*inputs)
+    if ufunc in _INVERSES:
+        raise InputError(
+            f"numpy.{ufunc}: the language of formulas has no {_INVERSES[ufunc]}: compare with another kernel "
+            "(volta.check(kernel, kernel)), or return its argument"
+        )
     if ufunc == "heaviside":
         return networks.choose(inputs[0], "greater", 0, 1.0, networks.choose(inputs[0], "equal", 0, inputs[1], 0.0))
     if ufunc in ("deg2rad", "radians", "rad2deg", "degrees"):

@@ -143,6 +143,8 @@ class Symbolic:
         self._named: Symbolic | None = None
         #: Integers that are known when the function is traced.
         self.known: np.ndarray[Any, Any] | None = None
+        #: Bits of an integer from the lowest on that are known to be 0.
+        self.zeros = 0
 
     @property
     def ndim(self) -> int:
