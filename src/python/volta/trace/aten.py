@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import InputError
-from . import aten_places, aten_windows, bits, indices, networks, operations
+from . import aten_places, aten_windows, bits, indices, lookups, networks, operations
 from .elementwise import apply, broadcast, cast, number, operand, power, truth, where
 from .symbolic import NOTHING, REPEATED, Missing, Number, Symbolic, Trace
 from .tree import Choice, chained, node
@@ -253,13 +253,13 @@ def _slice(c: Trace, x: Symbolic, axis: int = 0, start: Any = None, stop: Any = 
 def _slice_scatter(
     c: Trace, x: Symbolic, part: Symbolic, axis: int = 0, start: Any = None, stop: Any = None, step: int = 1
 ) -> Symbolic:
-    return operations.scatter_slice(x, part, axis, start, stop, step)
+    return lookups.scatter_slice(x, part, axis, start, stop, step)
 
 
 def _select_scatter(c: Trace, x: Symbolic, part: Symbolic, axis: int, at: int) -> Symbolic:
     (axis,) = operations.axes_of(axis, x.ndim)
     at %= max(x.shape[axis], 1)
-    return operations.scatter_slice(x, operations.expand_dims(part, axis), axis, at, at + 1, 1)
+    return lookups.scatter_slice(x, operations.expand_dims(part, axis), axis, at, at + 1, 1)
 
 
 def _filled(value: Number | None, like: bool = False) -> Operation:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from . import indices, operations, tables
+from . import indices, lookups, operations, tables
 from .elementwise import apply, broadcast, cast, hull, number, operand, where
 from .symbolic import REPEATED, Index, Missing, Symbolic, Trace
 from .tree import Node, Reduction, all_of, chained, chosen, node
@@ -28,21 +28,21 @@ SORTED = 32
 def _index(c: Trace, x: Symbolic, places: Sequence[Symbolic | None]) -> Symbolic:
     if any(p is not None and p.kind == "bool" for p in places):
         raise InputError("a mask as an index is not covered")
-    return operations.gather(x, places)
+    return lookups.gather(x, places)
 
 
 def _index_select(c: Trace, x: Symbolic, axis: int, places: Symbolic) -> Symbolic:
     (at,) = operations.axes_of(axis, x.ndim)
-    return operations.gather(x, [None] * at + [places])
+    return lookups.gather(x, [None] * at + [places])
 
 
 def _gather(c: Trace, x: Symbolic, axis: int, places: Symbolic, **_: Any) -> Symbolic:
     (at,) = operations.axes_of(axis, x.ndim)
-    return places.view(places.shape, lambda i: i) if x.ndim == 0 else operations.along(x, at, places)
+    return places.view(places.shape, lambda i: i) if x.ndim == 0 else lookups.along(x, at, places)
 
 
 def _embedding(c: Trace, table: Symbolic, places: Symbolic, *_: Any, **__: Any) -> Symbolic:
-    return operations.gather(table, [places])
+    return lookups.gather(table, [places])
 
 
 def _written(x: Symbolic, shape: tuple[int, ...], place: Callable[[Index], list[Node]], values: Symbolic, adds: bool) -> Symbolic:
@@ -66,9 +66,9 @@ def _written(x: Symbolic, shape: tuple[int, ...], place: Callable[[Index], list[
     return where(apply("greater", found, x.trace.constant(0)), broadcast(operations.reshape(values, ()), x.shape), x)
 
 
-def _chosen(x: Symbolic, places: np.ndarray[Any, Any], values: Symbolic) -> Symbolic:
+def _chosen(x: Symbolic, places: np.ndarray[Any, Any], values: Symbolic, last_wins: bool = False) -> Symbolic:
     """An array with the elements of `values` at known places: a row of `places` for each, in order."""
-    if len({tuple(p) for p in places.tolist()}) != len(places):
+    if not last_wins and len({tuple(p) for p in places.tolist()}) != len(places):
         raise InputError("two values that are written at one place are not covered")
     base, new = number(x), number(values)
     rank = range(x.ndim)
@@ -93,7 +93,13 @@ def _chosen(x: Symbolic, places: np.ndarray[Any, Any], values: Symbolic) -> Symb
 
 
 def index_put(
-    c: Trace, x: Symbolic, places: Sequence[Symbolic | None], values: Symbolic, accumulate: bool = False, *_: Any
+    c: Trace,
+    x: Symbolic,
+    places: Sequence[Symbolic | None],
+    values: Symbolic,
+    accumulate: bool = False,
+    *_: Any,
+    last_wins: bool = False,
 ) -> Symbolic:
     given = [(i, p) for i, p in enumerate(places) if p is not None]
     if len(given) == 1 and given[0][1].kind == "bool":
@@ -104,7 +110,7 @@ def index_put(
     if axes != list(range(axes[0], axes[0] + len(axes))):
         raise InputError("indices with whole axes between them are not covered")
     shape = np.broadcast_shapes(*(p.shape for _, p in given))
-    spread = {i: broadcast(operations.counted_from_front(p, x.shape[i]), shape) for i, p in given}
+    spread = {i: broadcast(lookups.counted_from_front(p, x.shape[i]), shape) for i, p in given}
     first, rank = axes[0], len(shape)
     whole = (*x.shape[:first], *shape, *x.shape[first + len(axes) :])
 
@@ -118,7 +124,7 @@ def index_put(
         at = tuple(grid[first : first + rank])
         middle = [np.broadcast_to(np.asarray(k) % x.shape[i], shape)[at] for (i, _), k in zip(given, known)]
         rows = np.stack([*grid[:first], *middle, *grid[first + rank :]], 1)
-        return _chosen(x, rows, broadcast(values, whole))
+        return _chosen(x, rows, broadcast(values, whole), last_wins)
     return _written(x, whole, place, broadcast(values, whole) if accumulate else values, accumulate)
 
 
@@ -164,12 +170,13 @@ def in_order(x: Symbolic, count: int, axis: int, largest: bool) -> tuple[Symboli
     shape = tuple(n if i == at else 1 for i, n in enumerate(x.shape))
     own = operations.reshape(operations.counting(x.trace, 0, x.shape[at], 1), shape)
     name, rest = ("max", "-inf") if largest else ("min", "inf")
-    values, places = [], []
+    values = []
     for _ in range(count):
         values.append(operations.reduce(name, left, at, True))
-        places.append(operations.arg_extreme(name, left, at, True))
-        left = where(apply("equal", own, places[-1]), x.trace.constant(float(rest)), left).short(0)
-    return operations.concatenate(values, at), operations.concatenate(places, at)
+        place = operations.arg_extreme(name, left, at, True)
+        left = where(apply("equal", own, place), x.trace.constant(float(rest)), left).short(0)
+    places = operations.take_slice(lookups.order(x, at, largest), at, 0, count)
+    return operations.concatenate(values, at), places
 
 
 def _topk(c: Trace, x: Symbolic, count: int, axis: int = -1, largest: bool = True, ordered: bool = True) -> Any:

@@ -54,8 +54,8 @@ def reduce(name: str, a: Symbolic, axis: Axes = None, keepdims: bool = False) ->
     out = a.trace.define(tuple(a.shape[i] for i in rest), element, kind)
     if name in ("max", "min"):
         out.bounds = a.bounds
-    elif name == "sum":
-        out.bounds = _summed(a.bounds, math.prod(a.shape[i] for i in axes))
+    elif name in ("sum", "prod"):
+        out.bounds = (_summed if name == "sum" else _multiplied)(a.bounds, math.prod(a.shape[i] for i in axes))
     if not keepdims:
         return out
     shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape))
@@ -65,6 +65,11 @@ def reduce(name: str, a: Symbolic, axis: Axes = None, keepdims: bool = False) ->
 def _summed(bounds: Bounds | None, count: int) -> Bounds | None:
     """What is known of the sum of up to so many integers."""
     return None if bounds is None else (min(bounds[0] * count, 0), max(bounds[1] * count, 0))
+
+
+def _multiplied(bounds: Bounds | None, count: int) -> Bounds | None:
+    """What is known of the product of up to so many integers."""
+    return None if bounds is None or bounds[0] < 0 or count > 1024 else (0, max(bounds[1], 1) ** count)
 
 
 def _products(arrays: Sequence[Symbolic]) -> Bounds | None:
@@ -105,8 +110,8 @@ def cumulative(name: str, a: Symbolic, axis: int) -> Symbolic:
     out = a.trace.define(a.shape, element, a.kind)
     if name in ("max", "min"):
         out.bounds = a.bounds
-    elif name == "sum":
-        out.bounds = _summed(a.bounds, a.shape[at])
+    elif name in ("sum", "prod"):
+        out.bounds = (_summed if name == "sum" else _multiplied)(a.bounds, a.shape[at])
     return out
 
 
@@ -165,6 +170,8 @@ def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
     left, arrow, right = _without_dots(subscripts.replace(" ", ""), [a.ndim for a in arrays]).partition("->")
     terms = left.split(",")
     letters = "".join(terms)
+    # Axes that `...` stands for broadcast.
+    spread = set(letters) - set(subscripts)
     if not arrow:
         right = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
     arrays = [number(a).short(REPEATED) for a in arrays]
@@ -173,14 +180,17 @@ def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
     sizes: dict[str, int] = {}
     for t, a in zip(terms, arrays):
         for c, n in zip(t, a.shape):
-            if sizes.setdefault(c, n) != n:
+            if sizes.setdefault(c, n) == 1 and c in spread:
+                sizes[c] = n
+            if n != sizes[c] and not (n == 1 and c in spread):
                 raise InputError(f"einsum: `{c}` has two sizes")
+    wide = [broadcast(a, tuple(sizes[c] for c in t)) for t, a in zip(terms, arrays)]
     trace = arrays[0].trace
     bound = {c: trace.variable() for c in sizes if c not in right}
 
     def element(index: Index) -> Node:
         at: dict[str, Node] = dict(zip(right, index)) | bound
-        product = functools.reduce(operator.mul, (a.at(tuple(at[c] for c in t)) for t, a in zip(terms, arrays)))
+        product = functools.reduce(operator.mul, (a.at(tuple(at[c] for c in t)) for t, a in zip(terms, wide)))
         return Reduction("sum", [(v, 0, sizes[c]) for c, v in bound.items()], None, product) if bound else product
 
     out = trace.define(tuple(sizes[c] for c in right), element, common(tuple(arrays)))
@@ -405,81 +415,6 @@ def pad(a: Symbolic, amounts: Sequence[tuple[int, int]], value: Symbolic) -> Sym
         return chosen(all_of(guards), source.at(place), fill.at(()))
 
     return Symbolic(a.trace, shape, element, common((source, fill)), source.weight + 1, hull([source.bounds, fill.bounds]))
-
-
-def scatter_slice(a: Symbolic, part: Symbolic, axis: int, start: int | None, stop: int | None, step: int) -> Symbolic:
-    """An array with a slice of it replaced."""
-    (at,) = axes_of(axis, a.ndim)
-    ranges = [range(n) for n in a.shape]
-    ranges[at] = ranges[at][slice(start, stop, step)]
-    return scatter_box(a, part, ranges)
-
-
-def scatter_box(a: Symbolic, part: Symbolic, ranges: Sequence[range]) -> Symbolic:
-    """An array with the places that ranges of its axes give replaced by those of an array of their sizes."""
-    base, new = number(a), number(part)
-    if all(len(r) == n for r, n in zip(ranges, a.shape)) and all(r.step > 0 for r in ranges):
-        return part
-    # The grammar divides from below: a range that runs down is turned round.
-    upward = [r if r.step > 0 else r[::-1] for r in ranges]
-    new = flip(new, [i for i, r in enumerate(ranges) if r.step < 0])
-
-    def element(index: Index) -> Node:
-        place, guards = [], []
-        for i, r, n in zip(index, upward, a.shape):
-            shift = i - r.start
-            place.append(shift // r.step)
-            if len(r) != n:
-                guards.append(chained(r.start, "<=", i, "<", max(r.start, r.stop)))
-                guards += [chained(shift % r.step, "=", 0)] if r.step > 1 else []
-        return chosen(all_of(guards), new.at(tuple(place)), base.at(index))
-
-    bounds = hull([base.bounds, new.bounds])
-    out = Symbolic(a.trace, a.shape, element, common((base, new)), base.weight + new.weight + 1, bounds)
-    return apply("not_equal", out, a.trace.constant(0)) if a.kind == "bool" else out
-
-
-def gather(a: Symbolic, places: Sequence[Symbolic | None]) -> Symbolic:
-    """Elements at places that arrays of integers give: one for each axis or `None`, broadcast as NumPy does.
-
-    Places count from the front: a negative one is none, if it is not known when the function is traced.
-    """
-    given = [(i, counted_from_front(p, a.shape[i])) for i, p in enumerate(places) if p is not None]
-    if any(p.kind != "int" for _, p in given):
-        raise InputError("an index that the function computes is not covered: it is one of an array of integers, or known")
-    shape = np.broadcast_shapes(*(p.shape for _, p in given))
-    spread = {i: broadcast(p, shape) for i, p in given}
-    axes = list(spread)
-    together = axes == list(range(axes[0], axes[0] + len(axes)))
-    front = axes[0] if together else 0
-    rest = [i for i in range(a.ndim) if i not in spread]
-    sizes = [a.shape[i] for i in rest]
-    out_shape = (*sizes[:front], *shape, *sizes[front:])
-
-    def place(index: Index) -> Index:
-        at = index[front : front + len(shape)]
-        free = iter((*index[:front], *index[front + len(shape) :]))
-        return tuple(spread[i].at(at) if i in spread else next(free) for i in range(a.ndim))
-
-    return a.view(out_shape, place)
-
-
-def counted_from_front(places: Symbolic, size: int) -> Symbolic:
-    """Places of a dimension of so many, of which known ones may count from its end."""
-    known = places.known
-    if known is None or known.size == 0 or known.min() >= 0:
-        return places
-    if known.min() < -size:
-        raise InputError(f"index {known.min()} of a dimension of size {size}")
-    return places.trace.constant(np.where(known < 0, known + size, known))
-
-
-def along(a: Symbolic, at: int, places: Symbolic) -> Symbolic:
-    """For each place the element of its own row, column and so on, at that place of an axis."""
-    if places.kind != "int":
-        raise InputError("an index that the function computes is not covered: it is one of an array of integers, or known")
-    found = counted_from_front(places, a.shape[at])
-    return a.view(places.shape, lambda index: (*index[:at], found.at(index), *index[at + 1 :]))
 
 
 def counting(trace: Trace, start: Any, stop: Any, step: Any) -> Symbolic:
