@@ -172,7 +172,6 @@ REFUSED: list[tuple[Callable[..., Any], str]] = [
     (lambda x, a: np.linalg.norm(np.outer(x, x), 1, axis=(0, 1)), "norm of order 1 of a matrix"),
     (lambda x, a: np.linalg.norm(np.outer(x, x), 2, axis=(0, 1)), "norm of order 2 of a matrix"),
     (lambda x, a: np.pad(x, 1, constant_values=(1, 2)), "constant_values"),
-    (lambda x, a: np.tril(x), "tril"),
     (lambda x, a: np.digitize(x, x), "digitize"),
     (lambda x, a: (x > 0) - (x > 1), "subtract"),
     (lambda x, a: -(x > 0), "negative"),

@@ -104,7 +104,7 @@ _C = {
     **{"s32": "int", "u32": "unsigned", "s64": "long long", "u64": "unsigned long long", "f16": "__half", "bf16": "__nv_bfloat16"},
 }
 _FUNCTIONS = {
-    **{f: f"{f}f" for f in ("exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "floor")},
+    **{f: f"{f}f" for f in ("exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "floor", "ceil", "trunc", "rint")},
     **{"abs": "fabsf", "max": "fmaxf", "min": "fminf"},
 }
 _TOKEN = re.compile(r"\s*(`[^`]+`|\d+\.\d+(?:e[+-]?\d+)?|\d+(?:e[+-]?\d+)?|[A-Za-z_]\w*|\.\.|[<>!]=|[-+*/%^()\[\],:;=<>])")

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import InputError
-from . import aten_places, aten_windows, bits, indices, networks, operations
+from . import aten_places, aten_windows, bits, indices, lookups, networks, operations
 from .elementwise import apply, broadcast, cast, number, operand, power, truth, where
-from .symbolic import REPEATED, Missing, Number, Symbolic, Trace
+from .symbolic import NOTHING, REPEATED, Missing, Number, Symbolic, Trace
+from .tree import Choice, chained, node
 
 Operation = Callable[..., Any]
 
@@ -54,16 +55,24 @@ def _remainder(c: Trace, x: Any, y: Any) -> Symbolic:
     return apply("remainder" if "float" in (a.kind, b.kind) else "integer_remainder", a, b)
 
 
-def _bitwise(name: str) -> Operation:
+def _bitwise(name: str, of_bits: Callable[..., Symbolic]) -> Operation:
     def call(c: Trace, *args: Any) -> Symbolic:
         values = [operand(c, a) for a in args]
-        if all(v.kind == "bool" for v in values):
-            return apply(name, *values)
-        if name == "logical_and":
-            return bits.masked(*values)
-        if name == "logical_not":
-            return apply("subtract", c.constant(-1), values[0])
-        raise InputError("bits of integers that are joined are not covered")
+        return apply(name, *values) if all(v.kind == "bool" for v in values) else of_bits(*values)
+
+    return call
+
+
+def _shift(of_bits: Callable[..., Symbolic]) -> Operation:
+    return lambda c, x, by: of_bits(operand(c, x), operand(c, by))
+
+
+def _missing(what: str) -> Operation:
+    def call(c: Trace, *args: Any, **kwargs: Any) -> Symbolic:
+        raise InputError(
+            f"the language of formulas has no {what}: compare with another kernel (volta.check(kernel, kernel)), "
+            "or return its argument"
+        )
 
     return call
 
@@ -244,13 +253,13 @@ def _slice(c: Trace, x: Symbolic, axis: int = 0, start: Any = None, stop: Any = 
 def _slice_scatter(
     c: Trace, x: Symbolic, part: Symbolic, axis: int = 0, start: Any = None, stop: Any = None, step: int = 1
 ) -> Symbolic:
-    return operations.scatter_slice(x, part, axis, start, stop, step)
+    return lookups.scatter_slice(x, part, axis, start, stop, step)
 
 
 def _select_scatter(c: Trace, x: Symbolic, part: Symbolic, axis: int, at: int) -> Symbolic:
     (axis,) = operations.axes_of(axis, x.ndim)
     at %= max(x.shape[axis], 1)
-    return operations.scatter_slice(x, operations.expand_dims(part, axis), axis, at, at + 1, 1)
+    return lookups.scatter_slice(x, operations.expand_dims(part, axis), axis, at, at + 1, 1)
 
 
 def _filled(value: Number | None, like: bool = False) -> Operation:
@@ -269,7 +278,7 @@ def _arange(c: Trace, *args: Any, **_: Any) -> Symbolic:
 
 def _eye(c: Trace, rows: int, columns: int | None = None, **_: Any) -> Symbolic:
     shape = (rows, rows if columns is None else columns)
-    return Symbolic(c, shape, lambda i: f"(if {i[0]} = {i[1]} then 1.0 else 0.0)", "float", 1)
+    return Symbolic(c, shape, lambda i: Choice(chained(i[0], "=", i[1]), node(1.0), node(0.0)), "float", 1)
 
 
 def _convolution(c: Trace, *args: Any) -> Symbolic:
@@ -341,7 +350,7 @@ def _tensor(c: Trace, value: Any, **_: Any) -> Symbolic:
 def _as_strided(c: Trace, x: Symbolic, shape: Sequence[int], strides: Sequence[int], offset: int | None = 0) -> Symbolic:
     """A view of memory: `of_torch` sees to it that this is the memory of a dense array."""
     flat = operations.reshape(x, (x.size,))
-    return flat.view(tuple(shape), lambda index: (indices.plus(indices.sum_of(index, tuple(strides)), offset or 0),))
+    return flat.view(tuple(shape), lambda index: (indices.sum_of(index, tuple(strides)) + (offset or 0),))
 
 
 def _diagonal(c: Trace, x: Symbolic, offset: int = 0, first: int = 0, second: int = 1) -> Symbolic:
@@ -351,7 +360,7 @@ def _diagonal(c: Trace, x: Symbolic, offset: int = 0, first: int = 0, second: in
 def _unfold(c: Trace, x: Symbolic, axis: int, size: int, step: int) -> Symbolic:
     (at,) = operations.axes_of(axis, x.ndim)
     shape = (*x.shape[:at], (x.shape[at] - size) // step + 1, *x.shape[at + 1 :], size)
-    return x.view(shape, lambda i: (*i[:at], f"({indices.times(i[at], step)} + {i[-1]})", *i[at + 1 : -1]))
+    return x.view(shape, lambda i: (*i[:at], i[at] * step + i[-1], *i[at + 1 : -1]))
 
 
 def _xlogy(c: Trace, x: Any, y: Any) -> Symbolic:
@@ -371,7 +380,7 @@ def _empty(c: Trace, first: Any, *args: Any, **_: Any) -> Symbolic:
     """Elements that have no value: one that is read makes the function undefined there."""
     shape = args[0] if isinstance(first, Symbolic) and args and isinstance(args[0], (list, tuple)) else first
     sizes = shape.shape if isinstance(shape, Symbolic) else tuple(shape)
-    return Symbolic(c, sizes, lambda _: "(0.0 / 0.0)", "rounded", 1)
+    return Symbolic(c, sizes, lambda _: NOTHING, "rounded", 1)
 
 
 def _mse(difference: Callable[[Symbolic], Symbolic]) -> Operation:
@@ -412,14 +421,16 @@ OPERATIONS: dict[str, Operation] = {
     "floor_divide": _floor_divide,
     "remainder": _remainder,
     "pow": _power,
-    "bitwise_and": _bitwise("logical_and"),
-    "bitwise_or": _bitwise("logical_or"),
-    "bitwise_xor": _bitwise("logical_xor"),
-    "bitwise_not": _bitwise("logical_not"),
+    "bitwise_and": _bitwise("logical_and", bits.both),
+    "bitwise_or": _bitwise("logical_or", bits.either),
+    "bitwise_xor": _bitwise("logical_xor", bits.one_of),
+    "bitwise_not": _bitwise("logical_not", lambda x: apply("subtract", x.trace.constant(-1), x)),
+    **dict.fromkeys(("__lshift__", "bitwise_left_shift"), _shift(bits.shifted_left)),
+    **dict.fromkeys(("__rshift__", "bitwise_right_shift"), _shift(bits.shifted_right)),
+    **dict.fromkeys(("atan", "atan2"), _missing("inverse of a tangent")),
+    **{n: _missing(f"inverse of a {w}") for n, w in (("asin", "sine"), ("acos", "cosine"))},
     "where": lambda c, p, x, y: where(truth(p), operand(c, x), operand(c, y)),
     "masked_fill": _masked_fill,
-    "__rshift__": lambda c, x, by: bits.shifted_right(x, operand(c, by)),
-    "bitwise_right_shift": lambda c, x, by: bits.shifted_right(operand(c, x), operand(c, by)),
     "clamp": _clamp,
     "clamp_min": lambda c, x, low: _clamp(c, x, low),
     "clamp_max": lambda c, x, high: _clamp(c, x, None, high),

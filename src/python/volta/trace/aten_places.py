@@ -7,15 +7,17 @@ their order, which torch does not say: it is not covered.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from . import operations
+from . import indices, lookups, operations, tables
 from .elementwise import apply, broadcast, cast, hull, number, operand, where
-from .symbolic import CONSTANTS, REPEATED, Index, Missing, Symbolic, Trace, bare
+from .symbolic import REPEATED, Index, Missing, Symbolic, Trace
+from .tree import Node, Reduction, all_of, chained, chosen, node
 
 Operation = Callable[..., Any]
 
@@ -26,37 +28,37 @@ SORTED = 32
 def _index(c: Trace, x: Symbolic, places: Sequence[Symbolic | None]) -> Symbolic:
     if any(p is not None and p.kind == "bool" for p in places):
         raise InputError("a mask as an index is not covered")
-    return operations.gather(x, places)
+    return lookups.gather(x, places)
 
 
 def _index_select(c: Trace, x: Symbolic, axis: int, places: Symbolic) -> Symbolic:
     (at,) = operations.axes_of(axis, x.ndim)
-    return operations.gather(x, [None] * at + [places])
+    return lookups.gather(x, [None] * at + [places])
 
 
 def _gather(c: Trace, x: Symbolic, axis: int, places: Symbolic, **_: Any) -> Symbolic:
     (at,) = operations.axes_of(axis, x.ndim)
-    return places.view(places.shape, lambda i: i) if x.ndim == 0 else operations.along(x, at, places)
+    return places.view(places.shape, lambda i: i) if x.ndim == 0 else lookups.along(x, at, places)
 
 
 def _embedding(c: Trace, table: Symbolic, places: Symbolic, *_: Any, **__: Any) -> Symbolic:
-    return operations.gather(table, [places])
+    return lookups.gather(table, [places])
 
 
-def _written(x: Symbolic, shape: tuple[int, ...], place: Callable[[Index], list[str]], values: Symbolic, adds: bool) -> Symbolic:
+def _written(x: Symbolic, shape: tuple[int, ...], place: Callable[[Index], list[Node]], values: Symbolic, adds: bool) -> Symbolic:
     """An array with one number, or a sum, at each place that some index of `shape` gives; `place` gives the place."""
     if not adds and values.size != 1:
         raise InputError("values that are written at places which data give are not covered: add them, or write one number")
     source = broadcast(number(values), shape).short(REPEATED)
     base = number(x)
     bound = tuple(x.trace.variable() for _ in shape)
-    ranges = ", ".join(f"{v} in 0..{n}" for v, n in zip(bound, shape))
 
-    def element(index: Index) -> str:
-        there = " and ".join(f"{p} = {i}" for p, i in zip(place(bound), index) if p != i)
-        guard = f" if {there}" if there else ""
-        inner = bare(source.at(bound)) if adds else "1"
-        return f"sum({ranges}{guard} : {inner})" if ranges else f"(if {there or '0 = 0'} then {inner} else 0)"
+    def element(index: Index) -> Node:
+        there = all_of(indices.equal(place(bound), index))
+        inner = source.at(bound) if adds else node(1)
+        if not bound:
+            return chosen(there, inner, node(0))
+        return Reduction("sum", [(v, 0, n) for v, n in zip(bound, shape)], there, inner)
 
     found = x.trace.define(x.shape, element, source.kind if adds else "int")
     if adds:
@@ -64,29 +66,40 @@ def _written(x: Symbolic, shape: tuple[int, ...], place: Callable[[Index], list[
     return where(apply("greater", found, x.trace.constant(0)), broadcast(operations.reshape(values, ()), x.shape), x)
 
 
-def _chosen(x: Symbolic, places: np.ndarray[Any, Any], values: Symbolic) -> Symbolic:
+def _chosen(x: Symbolic, places: np.ndarray[Any, Any], values: Symbolic, last_wins: bool = False) -> Symbolic:
     """An array with the elements of `values` at known places: a row of `places` for each, in order."""
-    if len({tuple(p) for p in places.tolist()}) != len(places):
+    if not last_wins and len({tuple(p) for p in places.tolist()}) != len(places):
         raise InputError("two values that are written at one place are not covered")
-    if len(places) > CONSTANTS:
-        raise InputError(f"a write at {len(places)} places is not covered")
     base, new = number(x), number(values)
-    rows = list(zip(places.tolist(), np.ndindex(*values.shape)))
+    rank = range(x.ndim)
+    # The number of the value at each place, among those between the first place and the last along each axis.
+    low, high = (places.min(0), places.max(0)) if len(places) else (np.zeros(x.ndim, int), np.zeros(x.ndim, int))
+    span = tuple(int(n) for n in high - low + 1)
+    if math.prod(span) > tables.LARGE:
+        raise InputError(f"a write at places that lie as far apart as {span} is not covered")
+    numbers = np.full(span, -1)
+    numbers[tuple((places - low).T)] = np.arange(len(places))
+    which, pieces = tables.table(numbers)
 
-    def element(index: Index) -> str:
-        out = bare(base.at(index))
-        for place, at in rows:
-            there = " and ".join(f"{i} = {p}" for i, p in zip(index, place))
-            out = f"if {there} then {bare(new.at(tuple(map(str, at))))} else {out}"
-        return f"({out})"
+    def element(index: Index) -> Node:
+        within = [chained(int(low[i]), "<=", index[i], "<=", int(high[i])) for i in rank if span[i] < x.shape[i]]
+        at = which(tuple(index[i] - int(low[i]) for i in rank))
+        there = chosen(all_of([*within, chained(at, ">=", 0)]), new.at(indices.unflat(at, values.shape)), base.at(index))
+        return there if len(places) else base.at(index)
 
     kind = "float" if "float" in (base.kind, new.kind) else base.kind
-    out = Symbolic(x.trace, x.shape, element, kind, base.weight + len(rows), hull([base.bounds, new.bounds]))
+    out = Symbolic(x.trace, x.shape, element, kind, base.weight + pieces + 1, hull([base.bounds, new.bounds]))
     return cast(out, "bool") if x.kind == "bool" else out
 
 
 def index_put(
-    c: Trace, x: Symbolic, places: Sequence[Symbolic | None], values: Symbolic, accumulate: bool = False, *_: Any
+    c: Trace,
+    x: Symbolic,
+    places: Sequence[Symbolic | None],
+    values: Symbolic,
+    accumulate: bool = False,
+    *_: Any,
+    last_wins: bool = False,
 ) -> Symbolic:
     given = [(i, p) for i, p in enumerate(places) if p is not None]
     if len(given) == 1 and given[0][1].kind == "bool":
@@ -97,13 +110,13 @@ def index_put(
     if axes != list(range(axes[0], axes[0] + len(axes))):
         raise InputError("indices with whole axes between them are not covered")
     shape = np.broadcast_shapes(*(p.shape for _, p in given))
-    spread = {i: broadcast(operations.counted_from_front(p, x.shape[i]), shape) for i, p in given}
+    spread = {i: broadcast(lookups.counted_from_front(p, x.shape[i]), shape) for i, p in given}
     first, rank = axes[0], len(shape)
     whole = (*x.shape[:first], *shape, *x.shape[first + len(axes) :])
 
-    def place(index: Index) -> list[str]:
+    def place(index: Index) -> list[Node]:
         at = index[first : first + rank]
-        return [*index[:first], *(bare(spread[i].at(at)) for i in axes), *index[first + rank :]]
+        return [*index[:first], *(spread[i].at(at) for i in axes), *index[first + rank :]]
 
     known = [p.known for _, p in given]
     if not accumulate and values.size != 1 and all(k is not None for k in known):
@@ -111,7 +124,7 @@ def index_put(
         at = tuple(grid[first : first + rank])
         middle = [np.broadcast_to(np.asarray(k) % x.shape[i], shape)[at] for (i, _), k in zip(given, known)]
         rows = np.stack([*grid[:first], *middle, *grid[first + rank :]], 1)
-        return _chosen(x, rows, broadcast(values, whole))
+        return _chosen(x, rows, broadcast(values, whole), last_wins)
     return _written(x, whole, place, broadcast(values, whole) if accumulate else values, accumulate)
 
 
@@ -138,8 +151,8 @@ def _scatter(adds: bool) -> Operation:
             grid[at] = np.asarray(places.known).reshape(-1)
             return _chosen(x, grid.T, values)
 
-        def place(index: Index) -> list[str]:
-            return [*index[:at], bare(places.at(index)), *index[at + 1 :]]
+        def place(index: Index) -> list[Node]:
+            return [*index[:at], places.at(index), *index[at + 1 :]]
 
         return _written(x, places.shape, place, broadcast(values, places.shape) if adds else values, adds)
 
@@ -157,12 +170,13 @@ def in_order(x: Symbolic, count: int, axis: int, largest: bool) -> tuple[Symboli
     shape = tuple(n if i == at else 1 for i, n in enumerate(x.shape))
     own = operations.reshape(operations.counting(x.trace, 0, x.shape[at], 1), shape)
     name, rest = ("max", "-inf") if largest else ("min", "inf")
-    values, places = [], []
+    values = []
     for _ in range(count):
         values.append(operations.reduce(name, left, at, True))
-        places.append(operations.arg_extreme(name, left, at, True))
-        left = where(apply("equal", own, places[-1]), x.trace.constant(float(rest)), left).short(0)
-    return operations.concatenate(values, at), operations.concatenate(places, at)
+        place = operations.arg_extreme(name, left, at, True)
+        left = where(apply("equal", own, place), x.trace.constant(float(rest)), left).short(0)
+    places = operations.take_slice(lookups.order(x, at, largest), at, 0, count)
+    return operations.concatenate(values, at), places
 
 
 def _topk(c: Trace, x: Symbolic, count: int, axis: int = -1, largest: bool = True, ordered: bool = True) -> Any:

@@ -11,7 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import InputError
-from .symbolic import LONG, REPEATED, WHOLE, Bounds, Index, Kind, Symbolic, Trace, bare
+from .indices import ZERO
+from .symbolic import LONG, REPEATED, WHOLE, Bounds, Index, Kind, Symbolic, Trace
+from .tree import INFINITY, Call, Choice, Comparer, Logic, Node, Not, Variable, chained, node
 
 #: What kind of value an operation gives: that of its operands, or always one.
 Gives = Literal["same", "float", "int", "rounded", "bool"]
@@ -19,100 +21,117 @@ Gives = Literal["same", "float", "int", "rounded", "bool"]
 
 @dataclass(frozen=True)
 class Primitive:
-    """An operation of the grammar: `{0}`, `{1}` are closed texts of the operands, `{0:b}` stands between parentheses of its own."""
+    """An operation of the grammar on trees."""
 
-    pattern: str
+    tree: Callable[..., Node]
     gives: Gives = "same"
-    #: Operands that the pattern writes more than once.
+    #: Operands that the tree has more than once.
     repeats: bool = False
+
+
+def _called(name: str) -> Callable[..., Node]:
+    return lambda *args: Call(name, *args)
+
+
+def _compared(sign: Comparer) -> Callable[..., Node]:
+    return lambda a, b: chained(a, sign, b)
+
+
+def _if(condition: Node, yes: Any, no: Any) -> Node:
+    return Choice(condition, node(yes), node(no))
+
+
+_abs, _exp, _log, _sqrt, _floor, _trunc, _sin, _cos = (
+    _called(n) for n in ("abs", "exp", "log", "sqrt", "floor", "trunc", "sin", "cos")
+)
+_LOG2, _LOG10 = _log(node(2)), _log(node(10))
+
+
+def _integer_truncated(a: Node, b: Node) -> Node:
+    apart = Logic("or", Logic("and", chained(a, "<", 0), chained(b, ">", 0)), Logic("and", chained(a, ">", 0), chained(b, "<", 0)))
+    quotient = _abs(a) // _abs(b)
+    return _if(apart, -quotient, quotient)
 
 
 #: By the name that NumPy gives an operation, or torch where NumPy has none.
 PRIMITIVES: dict[str, Primitive] = {
-    "add": Primitive("({0} + {1})"),
-    "subtract": Primitive("({0} - {1})"),
-    "multiply": Primitive("({0} * {1})"),
-    "divide": Primitive("({0} / {1})", "float"),
-    "maximum": Primitive("max({0:b}, {1:b})"),
-    "minimum": Primitive("min({0:b}, {1:b})"),
-    "negative": Primitive("(-{0})"),
-    "positive": Primitive("{0}"),
-    "absolute": Primitive("abs({0:b})"),
-    "square": Primitive("({0}^2)"),
-    "reciprocal": Primitive("(1.0 / {0})", "float"),
-    "exp": Primitive("exp({0:b})", "float"),
-    "exp2": Primitive("exp({0} * log(2))", "float"),
-    "expm1": Primitive("(exp({0:b}) - 1.0)", "float"),
-    "log": Primitive("log({0:b})", "float"),
-    "log2": Primitive("(log({0:b}) / log(2))", "float"),
-    "log10": Primitive("(log({0:b}) / log(10))", "float"),
-    "log1p": Primitive("log(1.0 + {0})", "float"),
-    "sqrt": Primitive("sqrt({0:b})", "float"),
-    "rsqrt": Primitive("rsqrt({0:b})", "float"),
-    "sin": Primitive("sin({0:b})", "float"),
-    "cos": Primitive("cos({0:b})", "float"),
-    "tan": Primitive("(sin({0:b}) / cos({0:b}))", "float", repeats=True),
-    "sinh": Primitive("((exp({0:b}) - exp(-{0})) / 2.0)", "float", repeats=True),
-    "cosh": Primitive("((exp({0:b}) + exp(-{0})) / 2.0)", "float", repeats=True),
-    "tanh": Primitive("tanh({0:b})", "float"),
-    "erf": Primitive("erf({0:b})", "float"),
-    "erfc": Primitive("(1.0 - erf({0:b}))", "float"),
-    "arcsinh": Primitive("log({0} + sqrt({0}^2 + 1.0))", "float", repeats=True),
-    "arccosh": Primitive("log({0} + sqrt({0}^2 - 1.0))", "float", repeats=True),
-    "arctanh": Primitive("(log((1.0 + {0}) / (1.0 - {0})) / 2.0)", "float", repeats=True),
-    "hypot": Primitive("sqrt({0}^2 + {1}^2)", "float"),
-    "logaddexp": Primitive("log(exp({0:b}) + exp({1:b}))", "float"),
-    "logaddexp2": Primitive("(log(exp({0} * log(2)) + exp({1} * log(2))) / log(2))", "float"),
-    "sigmoid": Primitive("sigmoid({0:b})", "float"),
-    "relu": Primitive("relu({0:b})"),
-    "floor": Primitive("floor({0:b})"),
-    "ceil": Primitive("(-floor(-{0}))"),
-    "trunc": Primitive("(if {0} < 0 then -floor(-{0}) else floor({0:b}))", repeats=True),
-    # A half goes to the even neighbour.
-    "rint": Primitive("(floor({0} + 0.5) - (if {0} - 2.0 * floor({0} / 2.0) = 0.5 then 1.0 else 0.0))", repeats=True),
-    "sign": Primitive("(if {0} > 0 then 1 else if {0} < 0 then -1 else 0)", repeats=True),
-    # Integers are divided so that the text is the same number whether `/` rounds down there or not.
-    "integer_quotient": Primitive("(({0} - {0} % {1}) / {1})", "int", repeats=True),
-    "integer_remainder": Primitive("({0} % {1})", "int"),
-    "integer_truncated": Primitive(
-        "(if ({0} < 0 and {1} > 0) or ({0} > 0 and {1} < 0) then -((abs({0:b}) - abs({0:b}) % abs({1:b})) / abs({1:b}))"
-        " else (abs({0:b}) - abs({0:b}) % abs({1:b})) / abs({1:b}))",
-        "int",
+    "add": Primitive(operator.add),
+    "subtract": Primitive(operator.sub),
+    "multiply": Primitive(operator.mul),
+    "divide": Primitive(operator.truediv, "float"),
+    "maximum": Primitive(_called("max")),
+    "minimum": Primitive(_called("min")),
+    "negative": Primitive(operator.neg),
+    "positive": Primitive(lambda a: a),
+    "absolute": Primitive(_abs),
+    "square": Primitive(lambda a: a**2),
+    "reciprocal": Primitive(lambda a: 1.0 / a, "float"),
+    "exp": Primitive(_exp, "float"),
+    "exp2": Primitive(lambda a: _exp(a * _LOG2), "float"),
+    "expm1": Primitive(lambda a: _exp(a) - 1.0, "float"),
+    "log": Primitive(_log, "float"),
+    "log2": Primitive(lambda a: _log(a) / _LOG2, "float"),
+    "log10": Primitive(lambda a: _log(a) / _LOG10, "float"),
+    "log1p": Primitive(lambda a: _log(1.0 + a), "float"),
+    "sqrt": Primitive(_sqrt, "float"),
+    "rsqrt": Primitive(_called("rsqrt"), "float"),
+    "sin": Primitive(_sin, "float"),
+    "cos": Primitive(_cos, "float"),
+    "tan": Primitive(lambda a: _sin(a) / _cos(a), "float", repeats=True),
+    "sinh": Primitive(lambda a: (_exp(a) - _exp(-a)) / 2.0, "float", repeats=True),
+    "cosh": Primitive(lambda a: (_exp(a) + _exp(-a)) / 2.0, "float", repeats=True),
+    "tanh": Primitive(_called("tanh"), "float"),
+    "erf": Primitive(_called("erf"), "float"),
+    "erfc": Primitive(lambda a: 1.0 - Call("erf", a), "float"),
+    "arcsinh": Primitive(lambda a: _log(a + _sqrt(a**2 + 1.0)), "float", repeats=True),
+    "arccosh": Primitive(lambda a: _log(a + _sqrt(a**2 - 1.0)), "float", repeats=True),
+    "arctanh": Primitive(lambda a: _log((1.0 + a) / (1.0 - a)) / 2.0, "float", repeats=True),
+    "hypot": Primitive(lambda a, b: _sqrt(a**2 + b**2), "float"),
+    "logaddexp": Primitive(lambda a, b: _log(_exp(a) + _exp(b)), "float"),
+    "logaddexp2": Primitive(lambda a, b: _log(_exp(a * _LOG2) + _exp(b * _LOG2)) / _LOG2, "float"),
+    # A root that a negative number has as well, and that 0 has, whose logarithm is infinite.
+    "cbrt": Primitive(
+        lambda a: _if(chained(a, "=", 0), 0.0, _if(chained(a, "<", 0), -_exp(_log(-a) / 3.0), _exp(_log(a) / 3.0))),
+        "float",
         repeats=True,
     ),
-    "truncated": Primitive("(if {0} / {1} < 0 then -floor(-({0} / {1})) else floor({0} / {1}))", repeats=True),
-    "floor_divide": Primitive("floor({0} / {1})"),
-    "remainder": Primitive("({0} - {1} * floor({0} / {1}))", repeats=True),
+    "sigmoid": Primitive(_called("sigmoid"), "float"),
+    "relu": Primitive(_called("relu")),
+    "floor": Primitive(_floor),
+    "ceil": Primitive(_called("ceil")),
+    "trunc": Primitive(_trunc),
+    # A half goes to the even neighbour.
+    "rint": Primitive(_called("rint")),
+    "sign": Primitive(lambda a: _if(chained(a, ">", 0), 1, _if(chained(a, "<", 0), -1, 0)), repeats=True),
+    "integer_quotient": Primitive(operator.floordiv, "int", repeats=True),
+    "integer_remainder": Primitive(operator.mod, "int"),
+    "integer_truncated": Primitive(_integer_truncated, "int", repeats=True),
+    "truncated": Primitive(lambda a, b: _trunc(a / b)),
+    "floor_divide": Primitive(lambda a, b: _floor(a / b)),
+    "remainder": Primitive(lambda a, b: a - b * _floor(a / b), repeats=True),
     # By comparisons that a value which is not a number fails.
-    "isnan": Primitive("({0} != {0})", "bool", repeats=True),
-    "isinf": Primitive("(abs({0:b}) = inf)", "bool"),
-    "isfinite": Primitive("(abs({0:b}) < inf)", "bool"),
-    "fmod": Primitive("({0} - {1} * (if {0} / {1} < 0 then -floor(-({0} / {1})) else floor({0} / {1})))", repeats=True),
-    "equal": Primitive("({0} = {1})", "bool"),
-    "not_equal": Primitive("({0} != {1})", "bool"),
-    "less": Primitive("({0} < {1})", "bool"),
-    "less_equal": Primitive("({0} <= {1})", "bool"),
-    "greater": Primitive("({0} > {1})", "bool"),
-    "greater_equal": Primitive("({0} >= {1})", "bool"),
+    "isnan": Primitive(lambda a: chained(a, "!=", a), "bool", repeats=True),
+    "isinf": Primitive(lambda a: chained(_abs(a), "=", INFINITY), "bool"),
+    "isfinite": Primitive(lambda a: chained(_abs(a), "<", INFINITY), "bool"),
+    "fmod": Primitive(lambda a, b: a - b * _trunc(a / b), repeats=True),
+    "equal": Primitive(_compared("="), "bool"),
+    "not_equal": Primitive(_compared("!="), "bool"),
+    "less": Primitive(_compared("<"), "bool"),
+    "less_equal": Primitive(_compared("<="), "bool"),
+    "greater": Primitive(_compared(">"), "bool"),
+    "greater_equal": Primitive(_compared(">="), "bool"),
 }
 
 #: Operations that only integers of the grammar have, and what stands for them elsewhere.
 INTEGERS = {"integer_quotient": "floor_divide", "integer_remainder": "remainder", "integer_truncated": "truncated"}
 
 #: Operations on truth values.
-LOGIC: dict[str, str] = {
-    "logical_and": "({0} and {1})",
-    "logical_or": "({0} or {1})",
-    "logical_xor": "(({0} and not {1}) or ({1} and not {0}))",
-    "logical_not": "(not {0})",
+LOGIC: dict[str, Callable[..., Node]] = {
+    "logical_and": lambda a, b: Logic("and", a, b),
+    "logical_or": lambda a, b: Logic("or", a, b),
+    "logical_xor": lambda a, b: Logic("or", Logic("and", a, Not(b)), Logic("and", b, Not(a))),
+    "logical_not": lambda a: Not(a),
 }
-
-
-class _Closed(str):
-    """A closed text; `{:b}` leaves out parentheses that the pattern has itself."""
-
-    def __format__(self, spec: str) -> str:
-        return bare(str(self)) if spec == "b" else str(self)
 
 
 def operand(trace: Trace, value: Any) -> Symbolic:
@@ -124,14 +143,14 @@ def number(x: Symbolic) -> Symbolic:
     """A value in arithmetic, where true is 1."""
     if x.kind != "bool":
         return x
-    return Symbolic(x.trace, x.shape, lambda at: f"(if {bare(x.at(at))} then 1 else 0)", "int", x.weight + 1, (0, 1))
+    return Symbolic(x.trace, x.shape, lambda at: _if(x.at(at), 1, 0), "int", x.weight + 1, (0, 1))
 
 
 def truth(x: Symbolic) -> Symbolic:
     """A value as a condition: any number but 0 is true."""
     if x.kind == "bool":
         return x
-    return Symbolic(x.trace, x.shape, lambda at: f"({x.at(at)} != 0)", "bool", x.weight + 1)
+    return Symbolic(x.trace, x.shape, lambda at: chained(x.at(at), "!=", 0), "bool", x.weight + 1)
 
 
 def common(operands: tuple[Symbolic, ...]) -> Kind:
@@ -147,10 +166,10 @@ def broadcast(x: Symbolic, shape: tuple[int, ...]) -> Symbolic:
     lead, own = len(shape) - x.ndim, x.shape
     if lead < 0 or any(n not in (1, m) for n, m in zip(own, shape[lead:])):
         raise InputError(f"an array of shape {own} does not broadcast to {tuple(shape)}")
-    return x.view(shape, lambda index: tuple("0" if n == 1 else i for n, i in zip(own, index[lead:])))
+    return x.view(shape, lambda index: tuple(ZERO if n == 1 else i for n, i in zip(own, index[lead:])))
 
 
-def combine(text: Callable[..., str], operands: tuple[Symbolic, ...], kind: Kind, most: int = LONG) -> Symbolic:
+def combine(tree: Callable[..., Node], operands: tuple[Symbolic, ...], kind: Kind, most: int = LONG) -> Symbolic:
     """An operation on the elements of operands that broadcast."""
     operands = tuple(x.short(most) for x in operands)
     try:
@@ -159,9 +178,12 @@ def combine(text: Callable[..., str], operands: tuple[Symbolic, ...], kind: Kind
         raise InputError(f"arrays of shapes {', '.join(str(x.shape) for x in operands)} do not broadcast") from e
     parts = tuple(broadcast(x, shape) for x in operands)
     weight = 1 + sum(x.weight for x in operands)
+    if kind == "int":
+        # An integer that has a name now is none of the grammar any more.
+        kind = common(tuple(x for x in operands if x.kind != "bool"))
 
-    def element(index: Index) -> str:
-        return text(*(_Closed(p.at(index)) for p in parts))
+    def element(index: Index) -> Node:
+        return tree(*(p.at(index) for p in parts))
 
     return Symbolic(operands[0].trace, shape, element, kind, weight)
 
@@ -169,21 +191,34 @@ def combine(text: Callable[..., str], operands: tuple[Symbolic, ...], kind: Kind
 def apply(name: str, *operands: Symbolic) -> Symbolic:
     """An operation of the tables by its name."""
     if name in LOGIC:
-        return combine(LOGIC[name].format, tuple(truth(x) for x in operands), "bool", REPEATED)
+        return combine(LOGIC[name], tuple(truth(x) for x in operands), "bool", REPEATED)
     if name in INTEGERS:
         operands = tuple(number(x).short(WHOLE) for x in operands)
         if any(x.kind != "int" for x in operands):
             return as_integer(apply(INTEGERS[name], *operands))
         x, by = operands
+        size = by.bounds[0] if by.bounds is not None and by.bounds[0] == by.bounds[1] else None
+        if name == "integer_remainder" and size and x.bounds is not None and 0 <= x.bounds[0] <= x.bounds[1] < size:
+            return broadcast(x, np.broadcast_shapes(x.shape, by.shape))
         if name != "integer_truncated" and by.known is not None and by.known.size and (by.known < 0).all():
             # The grammar divides by positive numbers: x // -n is -x // n, and x % -n is -(-x % n).
             out = apply(name, apply("negative", x), by.trace.constant(-by.known))
             return out if name == "integer_quotient" else apply("negative", out)
-    primitive = PRIMITIVES[name]
     values = tuple(number(x) for x in operands)
+    if all(x.kind != "float" for x in values):
+        # What the grammar has for real numbers alone is another thing of integers.
+        if name in ("floor", "ceil", "trunc", "rint"):
+            return values[0]
+        if name == "relu":
+            return apply("maximum", values[0], values[0].trace.constant(0))
+        if name == "fmod" and all(x.kind == "int" for x in values):
+            return apply("subtract", values[0], apply("multiply", values[1], apply("integer_truncated", *values)))
+    primitive = PRIMITIVES[name]
     kind = common(values) if primitive.gives == "same" else primitive.gives
+    if kind == "int" and not primitive.tree(*(Variable("") for _ in values)).whole:
+        kind = "rounded"
     most = WHOLE if kind == "int" else REPEATED if primitive.repeats else LONG
-    out = combine(primitive.pattern.format, values, kind, most)
+    out = combine(primitive.tree, values, kind, most)
     if kind in ("int", "rounded"):
         out.bounds = _bounds(name, [x.bounds for x in values])
     return out
@@ -216,6 +251,8 @@ def _bounds(name: str, operands: Sequence[Bounds | None]) -> Bounds | None:
         return 0, largest[0]
     if name == "square":
         return 0, largest[0] ** 2
+    if name == "integer_quotient" and known[1][0] == known[1][1] > 0:
+        return known[0][0] // known[1][0], known[0][1] // known[1][0]
     # A divisor is none of 0, so no quotient is larger than what is divided.
     if name in ("integer_quotient", "floor_divide", "integer_truncated", "truncated"):
         return -largest[0], largest[0]
@@ -255,7 +292,7 @@ def power(x: Symbolic, exponent: Any) -> Symbolic:
         whole = whole if whole >= 0 else whole + 1
         return root if whole == 0 else apply("multiply", power(x, whole), root)
     kind: Kind = "float" if whole < 0 else x.kind
-    out = combine(lambda a: f"({a}^{whole})", (x,), kind)
+    out = combine(lambda a: a**whole, (x,), kind)
     if kind in ("int", "rounded") and x.bounds is not None:
         largest = max(abs(n) for n in x.bounds) ** whole
         out.bounds = (-largest if whole % 2 and x.bounds[0] < 0 else 0, max(largest, 1))
@@ -267,7 +304,7 @@ def where(condition: Symbolic, x: Symbolic, y: Symbolic) -> Symbolic:
     values = (number(x), number(y))
     both = x.kind == y.kind == "bool"
     kind = common(values)
-    out = combine(lambda c, a, b: f"(if {bare(c)} then {bare(a)} else {bare(b)})", (truth(condition), *values), kind)
+    out = combine(Choice, (truth(condition), *values), kind)
     out.bounds = hull([v.bounds for v in values]) if kind in ("int", "rounded") else None
     return truth(out) if both else out
 

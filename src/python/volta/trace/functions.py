@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,8 +13,10 @@ from .. import arg
 from ..errors import InputError
 from ..kernels import Formula
 from . import indices
+from .drawn import codes, nothing_drawn, same_again
 from .elementwise import number, operand
-from .symbolic import Symbolic, Trace, bare, kind_of, quoted
+from .symbolic import Helper, Index, Symbolic, Trace, kind_of
+from .tree import Element, parts_of
 
 Library = Literal["numpy", "torch"]
 
@@ -31,13 +33,6 @@ def is_module(f: object) -> bool:
     return torch is not None and isinstance(f, torch.nn.Module)
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
-
-
 def _mentions(f: Any, seen: set[int], names: set[str]) -> set[str]:
     """The packages that a function refers to, through others too; `names` gathers the names of its attributes."""
     f = inspect.unwrap(getattr(f, "__func__", f)) if callable(f) else f
@@ -49,9 +44,9 @@ def _mentions(f: Any, seen: set[int], names: set[str]) -> set[str]:
         call = vars(type(f)).get("__call__")
         inner = getattr(f, "func", None) or (call if isinstance(call, types.FunctionType) else None)
         return _mentions(inner, seen, names) if callable(inner) else set()
-    codes = list(_codes(code))
-    found = {n for c in codes for n in c.co_names}
-    names |= found | {k for c in codes for v in c.co_consts if isinstance(v, tuple) for k in v if isinstance(k, str)}
+    own = list(codes(code))
+    found = {n for c in own for n in c.co_names}
+    names |= found | {k for c in own for v in c.co_consts if isinstance(v, tuple) for k in v if isinstance(k, str)}
     cells = [c.cell_contents for c in getattr(f, "__closure__", None) or () if _is_filled(c)]
     values = [*cells, *(f.__globals__[n] for n in found if n in f.__globals__)]
     out = found & {"torch", "numpy"}
@@ -118,16 +113,37 @@ def formula_of(
     _fits(f, given, numbers or {})
     taken = {*given, *(outputs or {})}
     library = library or library_of(f, any(a.is_tensor for a in given.values()))
+    try:
+        with nothing_drawn(f):
+            found = _formula(f, given, outputs, numbers or {}, library, taken)
+        if not is_module(f):
+            same_again(found.text, _formula(f, given, outputs, numbers or {}, library, taken).text)
+    except MemoryError as e:
+        raise InputError(f"the function makes an array of NumPy that is too large to have: {e}") from e
+    except RecursionError as e:
+        raise InputError("the function nests more operations than a formula does: return what is between as well") from e
+    return found
+
+
+def _formula(
+    f: Callable[..., Any],
+    given: dict[str, arg.Array],
+    outputs: Mapping[str, arg.Array] | None,
+    numbers: Mapping[str, Any],
+    library: Library | None,
+    taken: set[str],
+) -> Formula:
+    """The formula that a function gives once."""
     traced: Traced
     if library == "torch":
-        traced = _of_torch(f, Trace(taken), given, numbers or {})
+        traced = _of_torch(f, Trace(taken), given, numbers)
     else:
         try:
-            traced = _of_numpy(f, Trace(taken), given, numbers or {})
+            traced = _of_numpy(f, Trace(taken), given, numbers)
         except InputError:
             if library is not None:
                 raise
-            traced = _of_torch(f, Trace(taken), given, numbers or {})
+            traced = _of_torch(f, Trace(taken), given, numbers)
     trace, results, made, given = traced.trace, traced.results, traced.arrays, traced.inputs
     if outputs is None:
         names = ["y"] if len(results) == 1 else [f"y{i}" for i in range(len(results))]
@@ -173,12 +189,13 @@ def _of_numpy(f: Callable[..., Any], trace: Trace, inputs: dict[str, arg.Array],
 
 
 def _of_torch(f: Callable[..., Any], trace: Trace, inputs: dict[str, arg.Array], numbers: Mapping[str, Any]) -> Traced:
-    from . import of_torch
+    from . import numpy_calls, of_torch
 
     state = {n: arg.array(t) for n, t in of_torch.state_of(f).items()}
     own = {n: a for n, a in inputs.items() if n not in state}
     given = own | {n: inputs.get(n, a) for n, a in state.items()}
-    results, arrays, used = of_torch.traced(f, trace, own, {n: given[n] for n in state}, dict(numbers))
+    with numpy_calls.watched({}):
+        results, arrays, used = of_torch.traced(f, trace, own, {n: given[n] for n in state}, dict(numbers))
     return Traced(trace, results, arrays, {n: a for n, a in given.items() if n in inputs or n in used})
 
 
@@ -186,39 +203,32 @@ def _array_of(result: Symbolic) -> arg.Array:
     return arg.output({"float": "f32", "int": "s64", "rounded": "s64", "bool": "u8"}[result.kind], result.shape)
 
 
-def _definition(trace: Trace, name: str, array: arg.Array, result: Symbolic) -> str:
+def _definition(trace: Trace, name: str, array: arg.Array, result: Symbolic) -> Helper:
     result = number(result)
     if result.shape != array.shape and not (result.size == array.elements == 1):
         raise InputError(f"`{name}` has shape {array.shape}, and the function returns {result.shape}")
     if result.kind == "float" and kind_of(array) != "float":
         raise InputError(f"`{name}` holds integers, and the function returns floats: cast them")
     index = tuple(trace.variable() for _ in array.extents)
+    place: Index = index if result.shape == array.shape else (indices.ZERO,) * result.ndim
     if array.strides is not None:
         found = indices.of_place(index[0], array.shape, array.strides)
         if found is None:
             raise InputError(f"`{name}` has gaps: an output with strides {array.strides} is not covered")
-        return f"{quoted(name)}[{index[0]}] = {bare(result.at(found))}"
-    place = index if result.shape == array.shape else ("0",) * result.ndim
-    return f"{quoted(name)}[{', '.join(index)}] = {bare(result.at(place))}"
+        place = found
+    return Helper(name, index, result.at(place))
 
 
-def _with_helpers(definition: str, helpers: Sequence[str]) -> str:
+def _with_helpers(definition: Helper, helpers: Mapping[str, Helper]) -> str:
     """A definition with the helpers that it uses, directly or through others."""
-    texts = {h.partition("[")[0]: h for h in helpers}
     needed: set[str] = set()
-    open_texts = [definition]
-    while open_texts:
-        text = open_texts.pop()
-        for name in _names(text) & texts.keys() - needed:
-            needed.add(name)
-            open_texts.append(texts[name].partition("=")[2])
-    return definition + "".join(f" where {h}" for n, h in texts.items() if n in needed)
-
-
-def _names(text: str) -> set[str]:
-    import re
-
-    return set(re.findall(r"\b(t\d+)\[", text))
+    left = [definition.value]
+    while left:
+        for part in parts_of(left.pop()):
+            if isinstance(part, Element) and part.array in helpers and part.array not in needed:
+                needed.add(part.array)
+                left.append(helpers[part.array].value)
+    return definition.text() + "".join(f" where {h.text()}" for n, h in helpers.items() if n in needed)
 
 
 def function(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Sequence
 
 from ..errors import InputError
 from . import indices
 from .elementwise import apply, combine, number, power, where
 from .operations import axes_of, reduce, reshape, variance
-from .symbolic import REPEATED, Index, Number, Symbolic, bare
+from .symbolic import REPEATED, Index, Number, Symbolic
+from .tree import PI, Call, Choice, Node, Reduction, all_of, chained, node
 
 
 def constant(x: Symbolic, value: Number) -> Symbolic:
@@ -81,8 +84,9 @@ def gelu(x: Symbolic, approximate: str = "none") -> Symbolic:
     """x times the normal distribution, or its approximation by a hyperbolic tangent."""
     x = x.short(REPEATED)
     if approximate == "tanh":
-        return combine(lambda a: f"({a} * (1.0 + tanh(sqrt(2 / pi) * ({a} + 0.044715 * {a}^3))) / 2.0)", (x,), "float")
-    return combine(lambda a: f"({a} * (1.0 + erf({a} / sqrt(2))) / 2.0)", (x,), "float")
+        root = Call("sqrt", node(2) / PI)
+        return combine(lambda a: a * (1.0 + Call("tanh", root * (a + 0.044715 * a**3))) / 2.0, (x,), "float")
+    return combine(lambda a: a * (1.0 + Call("erf", a / Call("sqrt", node(2)))) / 2.0, (x,), "float")
 
 
 def softplus(x: Symbolic, beta: Number = 1, threshold: Number = 20) -> Symbolic:
@@ -183,29 +187,21 @@ def convolution(
     else:
         sizes = [(n + 2 * p[i] - d[i] * (window[i] - 1) - 1) // s[i] + 1 for i, n in enumerate(space)]
 
-    def element(index: Index) -> str:
+    def element(index: Index) -> Node:
         batch, out = index[:2]
-        group = indices.quotient(out, outputs) if groups > 1 else "0"
-        source = indices.times(group, per_group)
-        source = channel if source == "0" else f"({source} + {channel})"
+        source = out // outputs * per_group + channel if groups > 1 else channel
         guards, places = [], []
         for i, o in enumerate(index[2:]):
-            shift = indices.times(offsets[i], d[i])
+            at: Node = o + p[i] - offsets[i] * d[i] if transposed else o * s[i] + offsets[i] * d[i] - p[i]
             if transposed:
-                at = f"({indices.plus(o, p[i])} - {shift})"
-                if s[i] > 1:
-                    guards.append(f"{at} % {s[i]} = 0")
-                at = indices.quotient(at, s[i])
+                guards += [chained(at % s[i], "=", 0)] if s[i] > 1 else []
+                at = at // s[i]
+            if transposed or p[i] > 0:
                 guards.append(indices.inside(at, space[i]))
-            else:
-                at = indices.plus(f"({indices.times(o, s[i])} + {shift})", -p[i])
-                if p[i] > 0:
-                    guards.append(indices.inside(at, space[i]))
             places.append(at)
-        w = (source, indices.remainder(out, outputs), *offsets) if transposed else (out, channel, *offsets)
-        ranges = [f"{channel} in 0..{per_group}"] + [f"{v} in 0..{n}" for v, n in zip(offsets, window)]
-        condition = f" if {' and '.join(guards)}" if guards else ""
-        return f"sum({', '.join(ranges)}{condition} : {x.at((batch, source, *places))} * {weight.at(w)})"
+        w = (source, out % outputs, *offsets) if transposed else (out, channel, *offsets)
+        ranges = [(channel, 0, per_group), *((v, 0, n) for v, n in zip(offsets, window))]
+        return Reduction("sum", ranges, all_of(guards), x.at((batch, source, *places)) * weight.at(w))
 
     out = x.trace.define((x.shape[0], outputs * groups, *sizes), element, "float")
     return out if bias is None else affine(out, None, bias, 1)
@@ -230,27 +226,27 @@ def pool(
     offsets = [x.trace.variable() for _ in range(rank)]
     space = x.shape[lead:]
 
-    def element(index: Index) -> str:
+    def element(index: Index) -> Node:
         guards, places, counts = [], [], []
         for i, o in enumerate(index[lead:]):
-            at = indices.plus(f"({indices.times(o, s[i])} + {indices.times(offsets[i], d[i])})", -p[i])
+            at = o * s[i] + offsets[i] * d[i] - p[i]
             reach = (shape[lead + i] - 1) * s[i] + (window[i] - 1) * d[i] - p[i]
             if p[i] > 0 or reach >= space[i]:
                 guards.append(indices.inside(at, space[i]))
             places.append(at)
-            first = indices.plus(indices.times(o, s[i]), -p[i])
-            last = indices.plus(first, window[i])
+            first = o * s[i] - p[i]
+            last = first + window[i]
             if count_padding:
-                counts.append(f"(min({last}, {space[i] + p[i]}) - {first})")
+                counts.append(Call("min", last, node(space[i] + p[i])) - first)
             else:
-                counts.append(f"(min({last}, {space[i]}) - max({first}, 0))")
-        ranges = ", ".join(f"{v} in 0..{n}" for v, n in zip(offsets, window))
-        condition = f" if {' and '.join(guards)}" if guards else ""
-        inner = x.at((*index[:lead], *places))
+                counts.append(Call("min", last, node(space[i])) - Call("max", first, node(0)))
+        ranges = [(v, 0, n) for v, n in zip(offsets, window)]
+        found = Reduction("max" if name == "max" else "sum", ranges, all_of(guards), x.at((*index[:lead], *places)))
         if name == "max":
-            return f"max({ranges}{condition} : {bare(inner)})"
-        whole = str(math.prod(window)) if not guards or divisor else " * ".join(counts)
-        return f"(sum({ranges}{condition} : {bare(inner)}) / ({divisor or whole}))"
+            return found
+        if divisor:
+            return found / divisor
+        return found / (functools.reduce(operator.mul, counts) if guards else math.prod(window))
 
     return x.trace.define(shape, element, "float")
 
@@ -262,18 +258,14 @@ def uneven_pool(name: str, x: Symbolic, shape: tuple[int, ...], rank: int) -> Sy
     lead = x.ndim - rank
     places = [x.trace.variable() for _ in range(rank)]
 
-    def element(index: Index) -> str:
+    def element(index: Index) -> Node:
         bounds = []
         for o, n, m in zip(index[lead:], x.shape[lead:], shape[lead:]):
-            first = indices.quotient(indices.times(o, n), m)
-            bounds.append((first, indices.quotient(indices.plus(indices.times(o, n), n + m - 1), m)))
-        ranges = ", ".join(f"{p} in 0..{n}" for p, n in zip(places, x.shape[lead:]))
-        guard = " and ".join(f"{low} <= {p} < {high}" for p, (low, high) in zip(places, bounds))
-        inner = bare(x.at((*index[:lead], *places)))
-        if name == "max":
-            return f"max({ranges} if {guard} : {inner})"
-        count = " * ".join(f"({high} - {low})" for low, high in bounds)
-        return f"(sum({ranges} if {guard} : {inner}) / ({count}))"
+            bounds.append((o * n // m, (o * n + n + m - 1) // m))
+        ranges = [(p, 0, n) for p, n in zip(places, x.shape[lead:])]
+        guard = all_of([chained(low, "<=", p, "<", high) for p, (low, high) in zip(places, bounds)])
+        found = Reduction("max" if name == "max" else "sum", ranges, guard, x.at((*index[:lead], *places)))
+        return found if name == "max" else found / functools.reduce(operator.mul, (high - low for low, high in bounds))
 
     return x.trace.define(shape, element, "float")
 
@@ -285,18 +277,16 @@ def nll_loss(log: Symbolic, target: Symbolic, weight: Symbolic | None, reduction
     axis = 0 if log.ndim == 1 else 1
     log = number(log).short(REPEATED)
 
-    def at(index: Index) -> str:
-        return bare(target.at(index))
+    def kept(index: Index, value: Node) -> Node:
+        return Choice(chained(target.at(index), "=", ignored), node(0.0), value)
 
-    def picked(index: Index) -> str:
-        value = log.at((*index[:axis], at(index), *index[axis:]))
-        factor = "" if weight is None else f" * {weight.at((at(index),))}"
-        text = f"-{value}{factor}"
-        return f"(if {at(index)} = {ignored} then 0.0 else {text})"
+    def picked(index: Index) -> Node:
+        at = target.at(index)
+        value = -log.at((*index[:axis], at, *index[axis:]))
+        return kept(index, value if weight is None else value * weight.at((at,)))
 
-    def weighed(index: Index) -> str:
-        one = "1.0" if weight is None else bare(weight.at((at(index),)))
-        return f"(if {at(index)} = {ignored} then 0.0 else {one})"
+    def weighed(index: Index) -> Node:
+        return kept(index, node(1.0) if weight is None else weight.at((target.at(index),)))
 
     trace = log.trace
     losses = trace.define(target.shape, picked, "float")

@@ -121,8 +121,9 @@ def _diag(a: Array, k: int = 0) -> Array:
 
 def _diff(a: Array, n: int = 1, axis: int = -1) -> Array:
     lead = (slice(None),) * (axis % a.ndim)
+    less = np.not_equal if a.dtype == np.bool_ else np.subtract
     for _ in range(n):
-        a = a[(*lead, slice(1, None))] - a[(*lead, slice(None, -1))]
+        a = less(a[(*lead, slice(1, None))], a[(*lead, slice(None, -1))])
     return a
 
 

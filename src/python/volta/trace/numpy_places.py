@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from . import aten_places, operations
+from . import aten_places, lookups, operations
 from .elementwise import broadcast, where
 from .symbolic import Symbolic
 
@@ -45,7 +45,7 @@ def read(a: Symbolic, key: Any) -> Symbolic:
             a = operations.select(a, axis, operator.index(k))
             continue
         axis += 1
-    return operations.gather(a, arrays) if arrays else a
+    return lookups.gather(a, arrays) if arrays else a
 
 
 def is_plain(key: Any) -> bool:
@@ -82,7 +82,8 @@ def written(a: Symbolic, key: Any, value: Symbolic) -> Symbolic:
         if any(not isinstance(k, Symbolic) and k != slice(None) for k in keys):
             raise InputError("a write by arrays and slices is not covered")
         places = [k if isinstance(k, Symbolic) else None for k in keys]
-        return aten_places.index_put(a.trace, a, places, value)
+        # Of several values for one place NumPy keeps the last.
+        return aten_places.index_put(a.trace, a, places, value, last_wins=True)
     used = sum(k is not None and k is not Ellipsis for k in keys)
     at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
     keys[at : at + 1] = [slice(None)] * (a.ndim - used)
@@ -102,4 +103,4 @@ def written(a: Symbolic, key: Any, value: Symbolic) -> Symbolic:
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = operations.squeeze(value, 0)
     part = operations.reshape(broadcast(value, tuple(shape)), [len(r) for r in ranges])
-    return operations.scatter_box(a, part.short(), ranges).short()
+    return lookups.scatter_box(a, part.short(), ranges).short()

@@ -19,6 +19,9 @@ from .bits import held, within
 from .elementwise import cast
 from .symbolic import Kind, Symbolic
 
+#: Elements of an array of which NumPy computes as many where it is asked what it says.
+LARGE = 1 << 20
+
 KINDS: dict[str, Kind] = {"f": "float", "i": "int", "u": "int", "b": "bool"}
 
 

@@ -17,6 +17,11 @@ def transpose(a: Symbolic, axes: Any = None) -> Symbolic:
     return operations.permute(a, tuple(reversed(range(a.ndim))) if axes is None else axes)
 
 
+def square(a: Symbolic) -> Symbolic:
+    """A row as a matrix of as many of it, as NumPy takes one for a triangle."""
+    return broadcast(a, (a.size, a.size)) if a.ndim == 1 else a
+
+
 def tile(a: Symbolic, times: Any) -> Symbolic:
     """Several of it side by side."""
     given = [times] if isinstance(times, int) else list(times)

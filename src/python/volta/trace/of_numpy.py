@@ -10,27 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from . import aten_places, bits, networks, numpy_places, numpy_views, operations
-from .elementwise import LOGIC, PRIMITIVES, apply, as_integer, broadcast, cast, operand, power, truth, where
+from . import aten_places, lookups, networks, numpy_places, numpy_views, operations
+from .elementwise import apply, as_integer, broadcast, cast, operand, truth, where
 from .numpy_composed import COMPOSED
-from .numpy_types import KINDS, converted, said, settled, stand_in
-from .symbolic import Symbolic, Trace
-
-#: Names of NumPy for what the table calls otherwise.
-_UFUNCS = {
-    "true_divide": "divide",
-    "fmax": "maximum",
-    "fmin": "minimum",
-    "fabs": "absolute",
-    "bitwise_and": "logical_and",
-    "bitwise_or": "logical_or",
-    "bitwise_xor": "logical_xor",
-    "invert": "logical_not",
-}
-_REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
-
-#: Operations of the table that NumPy has not, or that differ there.
-_NOT_HERE = frozenset(("rsqrt", "erf", "sigmoid", "relu", "integer_quotient", "integer_remainder"))
+from .numpy_samples import SAMPLES
+from .numpy_types import KINDS, LARGE, converted, said, settled, stand_in
+from .numpy_ufuncs import BITS, PAIRS, PRODUCTS, any_or_all, called, reduced
+from .symbolic import NOTHING, Symbolic, Trace
 
 
 class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
@@ -127,16 +113,25 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         target = kwargs.pop("out", (None,))[0]
         name = ufunc.__name__
+        if name == "conjugate":
+            return self
         if target is not None and not isinstance(target, NumpyArray):
             raise InputError(f"numpy.{name} writes to an array that was made before")
-        found = _ufunc(name, method, [_value(self, x) for x in inputs], kwargs)
-        is_whole = name != "matmul"
+        if name in PAIRS and method == "__call__" and not kwargs and target is None:
+            return tuple(f(*inputs) for f in PAIRS[name])
+        if name in ("left_shift", "right_shift"):
+            # A shift by a number that is not known depends on the width of its type.
+            width = said(name, getattr(ufunc, method), stood(inputs, False), {}).dtype.itemsize * 8
+            found = BITS[name](*(_value(self, x) for x in inputs), width)
+        else:
+            found = called(name, method, [_value(self, x) for x in inputs], kwargs)
+        is_whole = name not in PRODUCTS and _is_small(found, *inputs)
         expected = said(name, getattr(ufunc, method), stood(inputs, is_whole), stood(kwargs, is_whole))
         return _into(target, name, NumpyArray(settled(name, found, expected, is_whole), expected.dtype))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = f"linalg.{func.__name__}" if func.__module__ == "numpy.linalg" else func.__name__
-        found = _FUNCTIONS.get(name) or COMPOSED.get(name)
+        found = _FUNCTIONS.get(name) or COMPOSED.get(name) or SAMPLES.get(name)
         if found is None:
             raise InputError(f"numpy.{name} is not covered")
         target = kwargs.get("out")
@@ -148,8 +143,12 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         except (TypeError, AttributeError, KeyError, ValueError, IndexError) as e:
             raise InputError(f"numpy.{name} with these arguments is not covered: {e}") from e
         if name not in _OF_CALLS:
-            is_whole = name not in _PRODUCTS
-            out = _as_numpy_says(name, out, said(name, func, stood(args, is_whole), stood(given, is_whole)), is_whole)
+            is_whole = name not in _PRODUCTS and (name in _VIEWS or _is_small(out, *args, *given.values()))
+            if name in _SELECTIONS and not is_whole:
+                expected = stand_in((1,), args[0].dtype)
+            else:
+                expected = said(name, func, stood(args, is_whole), stood(given, is_whole))
+            out = _as_numpy_says(name, out, expected, is_whole)
         if name in _VIEWS and isinstance(args[0], NumpyArray) and isinstance(out, NumpyArray):
             out = args[0].looked_at(out.value)
         return _into(target, name, out)
@@ -185,6 +184,12 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         if name.startswith("__"):
             raise AttributeError(name)
         raise InputError(f"numpy.ndarray.{name} is not covered")
+
+
+def _is_small(*values: Any) -> bool:
+    """Whether arrays are such that NumPy may be asked about all of them; of larger ones it is asked about one element."""
+    arrays = (NumpyArray, Symbolic, np.ndarray)
+    return all(_is_small(*v) if isinstance(v, (list, tuple)) else not isinstance(v, arrays) or v.size <= LARGE for v in values)
 
 
 def _value(like: NumpyArray, x: Any) -> Symbolic:
@@ -234,71 +239,6 @@ def _into(target: Any, name: str, out: Any) -> Any:
     return target
 
 
-def _ufunc(ufunc: str, method: str, inputs: Sequence[Symbolic], kwargs: dict[str, Any]) -> Symbolic:
-    dtype = kwargs.get("dtype")
-    kwargs = {k: v for k, v in kwargs.items() if (k != "dtype" and v is not None) or k == "axis"}
-    if method != "__call__" and dtype is not None:
-        inputs = [converted(x, np.dtype(dtype)) for x in inputs]
-    name = _UFUNCS.get(ufunc, ufunc)
-    if method == "reduce" and ufunc in _REDUCERS:
-        return _reduce(_REDUCERS[ufunc], inputs[0], **{"axis": 0, **kwargs})
-    if method == "reduce" and ufunc in ("logical_and", "logical_or"):
-        return _any_or_all(ufunc == "logical_or", inputs[0], **{"axis": 0, **kwargs})
-    if method == "reduce" and ufunc == "logaddexp" and kwargs.keys() <= {"axis", "keepdims"}:
-        return networks.log_sum_exp(inputs[0], kwargs.get("axis", 0), kwargs.get("keepdims", False))
-    if method == "accumulate" and ufunc in _REDUCERS and kwargs.keys() <= {"axis"}:
-        return operations.cumulative(_REDUCERS[ufunc], inputs[0], kwargs.get("axis", 0))
-    if method == "outer" and not kwargs:
-        left, right = inputs
-        wide = operations.expand_dims(left, tuple(range(left.ndim, left.ndim + right.ndim)))
-        return _ufunc(ufunc, "__call__", [wide, right], kwargs)
-    if method != "__call__" or kwargs:
-        raise InputError(f"numpy.{ufunc}.{method} is not covered" if not kwargs else f"numpy.{ufunc} with {next(iter(kwargs))}")
-    kinds = {x.kind for x in inputs}
-    if name == "matmul":
-        return operations.matmul(*inputs)
-    if name in ("power", "float_power"):
-        return _power(*inputs)
-    if name == "divide":
-        return apply(name, cast(inputs[0], "float"), inputs[1])
-    if name in ("floor_divide", "remainder") and "float" not in kinds:
-        return apply("integer_quotient" if name == "floor_divide" else "integer_remainder", *inputs)
-    if name in LOGIC and (kinds == {"bool"} or ufunc.startswith("logical")):
-        return apply(name, *inputs)
-    if ufunc == "bitwise_and" and "float" not in kinds:
-        return bits.masked(*inputs)
-    if ufunc == "invert" and "float" not in kinds:
-        return apply("subtract", inputs[0].trace.constant(-1), inputs[0])
-    if ufunc == "right_shift":
-        return bits.shifted_right(*inputs)
-    if ufunc == "heaviside":
-        return networks.choose(inputs[0], "greater", 0, 1.0, networks.choose(inputs[0], "equal", 0, inputs[1], 0.0))
-    if ufunc in ("deg2rad", "radians", "rad2deg", "degrees"):
-        factor = math.pi / 180 if ufunc in ("deg2rad", "radians") else 180 / math.pi
-        return networks.multiply(inputs[0], factor)
-    if name in PRIMITIVES and name not in _NOT_HERE:
-        return apply(name, *inputs)
-    raise InputError(f"numpy.{ufunc} is not covered")
-
-
-def _power(x: Symbolic, exponent: Symbolic) -> Symbolic:
-    if exponent.ndim or any(c not in "0123456789.-() " for c in exponent.at(())):
-        raise InputError("numpy.power with an exponent that depends on data is not covered")
-    number = float(exponent.at(()).strip("()"))
-    return power(x, int(number) if exponent.kind != "float" else number)
-
-
-def _reduce(name: str, a: Symbolic, axis: Any = None, keepdims: bool = False, **more: Any) -> Symbolic:
-    used = [k for k, v in more.items() if v is not None]
-    if used:
-        raise InputError(f"numpy.{name} with {used[0]} is not covered")
-    return operations.reduce(name, a, axis, keepdims)
-
-
-def _any_or_all(is_any: bool, a: Symbolic, axis: Any = None, keepdims: bool = False) -> Symbolic:
-    return truth(operations.reduce("max" if is_any else "min", truth(a), axis, keepdims))
-
-
 Found = Callable[..., Any]
 
 
@@ -336,7 +276,7 @@ def _reducer(name: str) -> Found:
         more = {k: v for k, v in {**more, "out": out}.items() if type(v).__name__ != "_NoValueType"}
         source = _cast(a, dtype)
         source = cast(source, "float") if name == "mean" else source
-        return NumpyArray(_reduce(name, source, axis, _kept(keepdims), **more))
+        return NumpyArray(reduced(name, source, axis, _kept(keepdims), **more))
 
     return call
 
@@ -350,7 +290,7 @@ def _quantifier(is_any: bool) -> Found:
     def call(a: NumpyArray, axis: Any = None, out: None = None, keepdims: Any = False) -> NumpyArray:
         if out is not None:
             raise InputError("numpy.any and numpy.all take out by its name")
-        return NumpyArray(_any_or_all(is_any, a.value, axis, _kept(keepdims)))
+        return NumpyArray(any_or_all(is_any, a.value, axis, _kept(keepdims)))
 
     return call
 
@@ -452,7 +392,9 @@ def _matmul(a: Any, b: Any) -> NumpyArray:
     if 0 in (x.ndim, y.ndim):
         return NumpyArray(apply("multiply", x, y))
     if y.ndim > 2:
-        raise InputError("numpy.dot of arrays of more than two dimensions is not covered")
+        letters = "abcdefghijklmnopqrstuvwxyz"
+        left, right = letters[: x.ndim - 1], letters[x.ndim - 1 : x.ndim + y.ndim - 2]
+        return NumpyArray(operations.einsum(f"{left}z,{right[:-1]}z{right[-1]}->{left}{right}", [x, y]))
     return NumpyArray(operations.matmul(x, y))
 
 
@@ -467,7 +409,7 @@ def _pad(a: NumpyArray, amounts: Any, mode: str = "constant", constant_values: A
     out = a.value
     for axis, (pair, n) in enumerate(zip(pairs, a.shape)):
         places = np.pad(np.arange(n), pair, mode=mode)  # type: ignore[call-overload]
-        out = operations.gather(out, [None] * axis + [out.trace.constant(places)])
+        out = lookups.gather(out, [None] * axis + [out.trace.constant(places)])
     return NumpyArray(out)
 
 
@@ -476,7 +418,7 @@ def _take_along(a: NumpyArray, places: Any, axis: int) -> NumpyArray:
     found = _value(a, places)
     shape = [n if i == at else m for i, (m, n) in enumerate(zip(a.shape, found.shape))]
     wide = found if found.shape == tuple(shape) else broadcast(found, tuple(shape))
-    return NumpyArray(operations.along(a.value, at, wide))
+    return NumpyArray(lookups.along(a.value, at, wide))
 
 
 def _sort(a: NumpyArray, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: Any = None) -> NumpyArray:
@@ -485,6 +427,15 @@ def _sort(a: NumpyArray, axis: int | None = -1, kind: Any = None, order: None = 
     found = aten_places.in_order(source, source.shape[at], at, False)[0]
     return NumpyArray(found if KINDS[a.dtype.kind] == "float" else as_integer(found))
 
+
+def _argsort(a: NumpyArray, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: Any = None) -> NumpyArray:
+    """The places of a stable sort, which NumPy's other sorts agree with but for equal elements, of which they say nothing."""
+    source = a.value if axis is not None else operations.reshape(a.value, (a.size,))
+    return NumpyArray(lookups.order(source, -1 if axis is None else axis, False))
+
+
+#: Functions that give elements of their argument at places.
+_SELECTIONS = frozenset(("take", "take_along_axis", "insert", "delete"))
 
 #: Functions that call a function: its own arrays are no stand-ins.
 _OF_CALLS = frozenset(("apply_along_axis",))
@@ -501,7 +452,18 @@ _PRODUCTS = frozenset(
 _VIEWS = frozenset(
     (
         *("reshape", "ravel", "transpose", "permute_dims", "swapaxes", "moveaxis", "expand_dims", "squeeze", "flip", "diagonal"),
-        *("broadcast_to", "split", "array_split", "rot90", "fliplr", "flipud", "atleast_1d", "atleast_2d", "linalg.diagonal"),
+        *(
+            "broadcast_to",
+            "split",
+            "array_split",
+            "rot90",
+            "fliplr",
+            "flipud",
+            "atleast_1d",
+            "atleast_2d",
+            "linalg.diagonal",
+            "sliding_window_view",
+        ),
     )
 )
 _FUNCTIONS: dict[str, Found] = {
@@ -527,6 +489,7 @@ _FUNCTIONS: dict[str, Found] = {
     "pad": _pad,
     "take_along_axis": _take_along,
     "sort": _sort,
+    "argsort": _argsort,
     "clip": _clip,
     "reshape": _reshape,
     "ravel": lambda a: _reshape(a, (-1,)),
@@ -540,8 +503,8 @@ _FUNCTIONS: dict[str, Found] = {
     "roll": _on_arrays(numpy_views.roll),
     "tile": _on_arrays(numpy_views.tile),
     "repeat": _on_arrays(numpy_views.repeat),
-    "tril": _on_arrays(lambda a, k=0: operations.triangle(a, k, True)),
-    "triu": _on_arrays(lambda a, k=0: operations.triangle(a, k, False)),
+    "tril": _on_arrays(lambda a, k=0: operations.triangle(numpy_views.square(a), k, True)),
+    "triu": _on_arrays(lambda a, k=0: operations.triangle(numpy_views.square(a), k, False)),
     "diagonal": _on_arrays(lambda a, offset=0, axis1=0, axis2=1: operations.diagonal(a, offset, axis1, axis2)),
     "linalg.diagonal": _on_arrays(lambda a, /, *, offset=0: operations.diagonal(a, offset, -2, -1)),
     "broadcast_to": _on_arrays(lambda a, shape, subok=False: broadcast(a, (shape,) if isinstance(shape, int) else tuple(shape))),
@@ -557,7 +520,22 @@ _FUNCTIONS: dict[str, Found] = {
 _METHODS = frozenset(
     (
         *("sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "dot", "cumsum", "cumprod"),
-        *("ravel", "swapaxes", "squeeze", "repeat", "diagonal", "copy", "clip", "round", "trace", "take"),
+        *(
+            "ravel",
+            "swapaxes",
+            "squeeze",
+            "repeat",
+            "diagonal",
+            "copy",
+            "clip",
+            "round",
+            "trace",
+            "take",
+            "argsort",
+            "compress",
+            "conj",
+            "conjugate",
+        ),
     )
 )
 
@@ -565,5 +543,5 @@ _METHODS = frozenset(
 def unwritten(trace: Trace, shape: tuple[int, ...], dtype: Any) -> NumpyArray:
     """Elements that have no value until they are written."""
     kind = KINDS.get(np.dtype(dtype).kind, "float")
-    value = Symbolic(trace, shape, lambda _: "(0.0 / 0.0)", "rounded" if kind == "int" else "float", 1)
+    value = Symbolic(trace, shape, lambda _: NOTHING, "rounded" if kind == "int" else "float", 1)
     return NumpyArray(converted(value, np.dtype(dtype)), dtype)

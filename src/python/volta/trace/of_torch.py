@@ -27,7 +27,10 @@ from ..errors import Error, InputError
 from .aten import OPERATIONS
 from .bits import held, within
 from .elementwise import broadcast, cast, operand
-from .symbolic import CONSTANTS, Kind, Missing, Symbolic, Trace
+from .symbolic import Kind, Missing, Symbolic, Trace
+
+#: Elements of integers that are known for as long as a function is traced.
+KNOWN = 1 << 16
 
 #: Operators that torch takes apart for some of its compilers only.
 _TAKEN_APART = frozenset(("upsample_bilinear2d",))
@@ -345,7 +348,7 @@ def _constants(graph: torch.fx.GraphModule) -> set[torch.fx.Node]:
 
 def _know(graph: torch.fx.GraphModule, node: torch.fx.Node, value: Symbolic) -> None:
     """Keeps the contents of a constant node of few integers."""
-    if value.kind == "int" and value.known is None and value.size <= CONSTANTS:
+    if value.kind == "int" and value.known is None and value.size <= KNOWN:
         value.known = _contents(_evaluated(graph, node))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -12,7 +13,10 @@ import numpy as np
 from ..errors import InputError
 from . import indices
 from .elementwise import apply, broadcast, common, hull, number
-from .symbolic import REPEATED, Bounds, Index, Kind, Symbolic, Trace, bare
+from .indices import ZERO
+from .symbolic import REPEATED, Bounds, Index, Kind, Symbolic, Trace
+from .tables import halves
+from .tree import Call, Choice, Comparer, Node, Reduction, all_of, chained, chosen, node
 
 Axes = int | Sequence[int] | None
 
@@ -41,18 +45,17 @@ def reduce(name: str, a: Symbolic, axis: Axes = None, keepdims: bool = False) ->
     if name in ("max", "min", "mean") and any(a.shape[i] == 0 for i in axes):
         raise InputError(f"{name} of nothing")
 
-    def element(index: Index) -> str:
-        place = dict(zip(rest, index)) | bound
-        inner = bare(a.at(tuple(place[i] for i in range(a.ndim))))
-        ranges = ", ".join(f"{bound[i]} in 0..{a.shape[i]}" for i in axes)
-        return f"{name}({ranges} : {inner})" if axes else inner
+    def element(index: Index) -> Node:
+        place: dict[int, Node] = dict(zip(rest, index)) | bound
+        inner = a.at(tuple(place[i] for i in range(a.ndim)))
+        return Reduction(name, [(bound[i], 0, a.shape[i]) for i in axes], None, inner) if axes else inner
 
     kind: Kind = "float" if name == "mean" else a.kind
     out = a.trace.define(tuple(a.shape[i] for i in rest), element, kind)
     if name in ("max", "min"):
         out.bounds = a.bounds
-    elif name == "sum":
-        out.bounds = _summed(a.bounds, math.prod(a.shape[i] for i in axes))
+    elif name in ("sum", "prod"):
+        out.bounds = (_summed if name == "sum" else _multiplied)(a.bounds, math.prod(a.shape[i] for i in axes))
     if not keepdims:
         return out
     shape = tuple(1 if i in axes else n for i, n in enumerate(a.shape))
@@ -62,6 +65,11 @@ def reduce(name: str, a: Symbolic, axis: Axes = None, keepdims: bool = False) ->
 def _summed(bounds: Bounds | None, count: int) -> Bounds | None:
     """What is known of the sum of up to so many integers."""
     return None if bounds is None else (min(bounds[0] * count, 0), max(bounds[1] * count, 0))
+
+
+def _multiplied(bounds: Bounds | None, count: int) -> Bounds | None:
+    """What is known of the product of up to so many integers."""
+    return None if bounds is None or bounds[0] < 0 or count > 1024 else (0, max(bounds[1], 1) ** count)
 
 
 def _products(arrays: Sequence[Symbolic]) -> Bounds | None:
@@ -95,15 +103,15 @@ def cumulative(name: str, a: Symbolic, axis: int) -> Symbolic:
         return a
     k = a.trace.variable()
 
-    def element(index: Index) -> str:
+    def element(index: Index) -> Node:
         place = (*index[:at], k, *index[at + 1 :])
-        return f"{name}({k} in 0..{a.shape[at]} if {k} <= {index[at]} : {bare(a.at(place))})"
+        return Reduction(name, [(k, 0, a.shape[at])], chained(k, "<=", index[at]), a.at(place))
 
     out = a.trace.define(a.shape, element, a.kind)
     if name in ("max", "min"):
         out.bounds = a.bounds
-    elif name == "sum":
-        out.bounds = _summed(a.bounds, a.shape[at])
+    elif name in ("sum", "prod"):
+        out.bounds = (_summed if name == "sum" else _multiplied)(a.bounds, a.shape[at])
     return out
 
 
@@ -116,9 +124,10 @@ def arg_extreme(name: str, a: Symbolic, axis: int | None, keepdims: bool = False
     best = reduce(name, source, at)
     k = a.trace.variable()
 
-    def element(index: Index) -> str:
+    def element(index: Index) -> Node:
         place = (*index[:at], k, *index[at:])
-        return f"floor(min({k} in 0..{source.shape[at]} if {source.at(place)} = {best.at(index)} : {k}))"
+        here = chained(source.at(place), "=", best.at(index))
+        return Call("floor", Reduction("min", [(k, 0, source.shape[at])], here, k))
 
     out = a.trace.define(best.shape, element, "int")
     out.bounds = (0, max(source.shape[at] - 1, 0))
@@ -142,14 +151,14 @@ def matmul(a: Symbolic, b: Symbolic) -> Symbolic:
     right = broadcast(b, batch + b.shape[-2:]) if columns else b
     k = a.trace.variable()
 
-    def element(index: Index) -> str:
+    def element(index: Index) -> Node:
         lead = index[: len(batch)]
         own = list(index[len(batch) :])
         i = (own.pop(0),) if rows else ()
         j = (own.pop(0),) if columns else ()
         p = left.at((*lead, *i, k) if rows else (k,))
         q = right.at((*lead, k, *j) if columns else (k,))
-        return f"sum({k} in 0..{n} : {p} * {q})"
+        return Reduction("sum", [(k, 0, n)], None, p * q)
 
     out = a.trace.define(shape, element, common((a, b)))
     out.bounds = _summed(_products([a, b]), n)
@@ -161,6 +170,8 @@ def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
     left, arrow, right = _without_dots(subscripts.replace(" ", ""), [a.ndim for a in arrays]).partition("->")
     terms = left.split(",")
     letters = "".join(terms)
+    # Axes that `...` stands for broadcast.
+    spread = set(letters) - set(subscripts)
     if not arrow:
         right = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
     arrays = [number(a).short(REPEATED) for a in arrays]
@@ -169,16 +180,18 @@ def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
     sizes: dict[str, int] = {}
     for t, a in zip(terms, arrays):
         for c, n in zip(t, a.shape):
-            if sizes.setdefault(c, n) != n:
+            if sizes.setdefault(c, n) == 1 and c in spread:
+                sizes[c] = n
+            if n != sizes[c] and not (n == 1 and c in spread):
                 raise InputError(f"einsum: `{c}` has two sizes")
+    wide = [broadcast(a, tuple(sizes[c] for c in t)) for t, a in zip(terms, arrays)]
     trace = arrays[0].trace
     bound = {c: trace.variable() for c in sizes if c not in right}
 
-    def element(index: Index) -> str:
-        at = dict(zip(right, index)) | bound
-        product = " * ".join(a.at(tuple(at[c] for c in t)) for t, a in zip(terms, arrays))
-        ranges = ", ".join(f"{v} in 0..{sizes[c]}" for c, v in bound.items())
-        return f"sum({ranges} : {product})" if bound else f"({product})"
+    def element(index: Index) -> Node:
+        at: dict[str, Node] = dict(zip(right, index)) | bound
+        product = functools.reduce(operator.mul, (a.at(tuple(at[c] for c in t)) for t, a in zip(terms, wide)))
+        return Reduction("sum", [(v, 0, sizes[c]) for c, v in bound.items()], None, product) if bound else product
 
     out = trace.define(tuple(sizes[c] for c in right), element, common(tuple(arrays)))
     out.bounds = _summed(_products(arrays), math.prod(sizes[c] for c in bound))
@@ -211,11 +224,11 @@ def reshape(a: Symbolic, shape: Sequence[int]) -> Symbolic:
     if math.prod(sizes) != a.size:
         raise InputError(f"reshape of {a.shape} to {tuple(shape)}")
     if 0 in sizes:
-        return Symbolic(a.trace, tuple(sizes), lambda _: "0", a.kind)
+        return Symbolic(a.trace, tuple(sizes), lambda _: ZERO, a.kind)
     groups = _groups(a.shape, tuple(sizes))
 
     def place(index: Index) -> Index:
-        out: list[str] = []
+        out: list[Node] = []
         for old, new in groups:
             own = index[new[0] : new[1]]
             old_sizes = a.shape[old[0] : old[1]]
@@ -285,7 +298,7 @@ def squeeze(a: Symbolic, axis: Axes = None) -> Symbolic:
 
     def place(index: Index) -> Index:
         known = dict(zip(rest, index))
-        return tuple(known.get(i, "0") for i in range(a.ndim))
+        return tuple(known.get(i, ZERO) for i in range(a.ndim))
 
     return a.view(tuple(a.shape[i] for i in rest), place)
 
@@ -295,7 +308,7 @@ def take_slice(a: Symbolic, axis: int, start: int | None, stop: int | None, step
     (at,) = axes_of(axis, a.ndim)
     first, last, by = slice(start, stop, step).indices(a.shape[at])
     shape = (*a.shape[:at], len(range(first, last, by)), *a.shape[at + 1 :])
-    return a.view(shape, lambda index: (*index[:at], indices.plus(indices.times(index[at], by), first), *index[at + 1 :]))
+    return a.view(shape, lambda index: (*index[:at], index[at] * by + first, *index[at + 1 :]))
 
 
 def select(a: Symbolic, axis: int, at: int) -> Symbolic:
@@ -304,7 +317,7 @@ def select(a: Symbolic, axis: int, at: int) -> Symbolic:
     n = a.shape[axis]
     if not -n <= at < n:
         raise InputError(f"index {at} of a dimension of size {n}")
-    return a.view((*a.shape[:axis], *a.shape[axis + 1 :]), lambda index: (*index[:axis], str(at % n), *index[axis:]))
+    return a.view((*a.shape[:axis], *a.shape[axis + 1 :]), lambda index: (*index[:axis], node(at % n), *index[axis:]))
 
 
 def flip(a: Symbolic, axes: Axes) -> Symbolic:
@@ -312,7 +325,7 @@ def flip(a: Symbolic, axes: Axes) -> Symbolic:
     turned = axes_of(axes, a.ndim)
 
     def place(index: Index) -> Index:
-        return tuple(indices.plus(indices.times(x, -1), a.shape[i] - 1) if i in turned else x for i, x in enumerate(index))
+        return tuple(a.shape[i] - 1 - x if i in turned else x for i, x in enumerate(index))
 
     return a.view(a.shape, place)
 
@@ -324,7 +337,7 @@ def roll(a: Symbolic, shift: int, axis: int) -> Symbolic:
     by = -shift % max(n, 1)
     if by == 0:
         return a
-    return a.view(a.shape, lambda index: (*index[:at], indices.remainder(indices.plus(index[at], by), n), *index[at + 1 :]))
+    return a.view(a.shape, lambda index: (*index[:at], (index[at] + by) % n, *index[at + 1 :]))
 
 
 def tile(a: Symbolic, times: Sequence[int]) -> Symbolic:
@@ -332,7 +345,7 @@ def tile(a: Symbolic, times: Sequence[int]) -> Symbolic:
     lead = len(times) - a.ndim
     source = expand_dims(a, tuple(range(lead))) if lead > 0 else a
     shape = tuple(n * t for n, t in zip(source.shape, times))
-    return source.view(shape, lambda index: tuple(indices.remainder(i, n) for i, n in zip(index, source.shape)))
+    return source.view(shape, lambda index: tuple(i % n for i, n in zip(index, source.shape)))
 
 
 def diagonal(a: Symbolic, offset: int = 0, first: int = 0, second: int = 1) -> Symbolic:
@@ -343,7 +356,7 @@ def diagonal(a: Symbolic, offset: int = 0, first: int = 0, second: int = 1) -> S
     rest = [i for i in range(a.ndim) if i not in (p, q)]
 
     def place(index: Index) -> Index:
-        own = {p: indices.plus(index[-1], down), q: indices.plus(index[-1], right), **dict(zip(rest, index))}
+        own = {p: index[-1] + down, q: index[-1] + right, **dict(zip(rest, index))}
         return tuple(own[i] for i in range(a.ndim))
 
     return a.view((*(a.shape[i] for i in rest), length), place)
@@ -351,12 +364,12 @@ def diagonal(a: Symbolic, offset: int = 0, first: int = 0, second: int = 1) -> S
 
 def triangle(a: Symbolic, diagonal: int, lower: bool) -> Symbolic:
     """The elements on one side of a diagonal, and 0 elsewhere."""
-    sign = "<=" if lower else ">="
-    zero = "0.0" if a.kind == "float" else "0"
+    sign: Comparer = "<=" if lower else ">="
+    zero = node(0.0 if a.kind == "float" else 0)
     source = number(a)
 
-    def element(index: Index) -> str:
-        return f"(if {index[-1]} {sign} {indices.plus(index[-2], diagonal)} then {bare(source.at(index))} else {zero})"
+    def element(index: Index) -> Node:
+        return Choice(chained(index[-1], sign, index[-2] + diagonal), source.at(index), zero)
 
     out = Symbolic(a.trace, a.shape, element, source.kind, source.weight + 1, hull([source.bounds, (0, 0)]))
     return apply("not_equal", out, a.trace.constant(0)) if a.kind == "bool" else out
@@ -373,13 +386,10 @@ def concatenate(arrays: Sequence[Symbolic], axis: int) -> Symbolic:
     ends = np.cumsum([p.shape[at] for p in parts]).tolist()
     shape = tuple(ends[-1] if i == at else n for i, n in enumerate(parts[0].shape))
 
-    def element(index: Index) -> str:
-        out = ""
-        for part, end in reversed(list(zip(parts, ends))):
-            place = indices.plus(index[at], part.shape[at] - end)
-            text = bare(part.at((*index[:at], place, *index[at + 1 :])))
-            out = text if not out else f"if {index[at]} < {end} then {text} else {out}"
-        return f"({out})"
+    def element(index: Index) -> Node:
+        starts = [end - part.shape[at] for part, end in zip(parts, ends)]
+        trees = [part.at((*index[:at], index[at] - start, *index[at + 1 :])) for part, start in zip(parts, starts)]
+        return halves(trees, starts, index[at])
 
     weight = 1 + sum(p.weight for p in parts)
     out = Symbolic(parts[0].trace, shape, element, common(tuple(parts)), weight, hull([p.bounds for p in parts]))
@@ -399,90 +409,12 @@ def pad(a: Symbolic, amounts: Sequence[tuple[int, int]], value: Symbolic) -> Sym
     if any(n < 0 for n in shape):
         raise InputError(f"a padding of {tuple(amounts)} leaves less than nothing of {a.shape}")
 
-    def element(index: Index) -> str:
-        place = tuple(indices.plus(i, -p) for i, (p, _) in zip(index, amounts))
+    def element(index: Index) -> Node:
+        place = tuple(i - p for i, (p, _) in zip(index, amounts))
         guards = [indices.inside(i, n) for i, n, (p, q) in zip(place, a.shape, amounts) if p > 0 or q > 0]
-        text = bare(source.at(place))
-        return f"(if {' and '.join(guards)} then {text} else {fill.at(())})" if guards else f"({text})"
+        return chosen(all_of(guards), source.at(place), fill.at(()))
 
     return Symbolic(a.trace, shape, element, common((source, fill)), source.weight + 1, hull([source.bounds, fill.bounds]))
-
-
-def scatter_slice(a: Symbolic, part: Symbolic, axis: int, start: int | None, stop: int | None, step: int) -> Symbolic:
-    """An array with a slice of it replaced."""
-    (at,) = axes_of(axis, a.ndim)
-    ranges = [range(n) for n in a.shape]
-    ranges[at] = ranges[at][slice(start, stop, step)]
-    return scatter_box(a, part, ranges)
-
-
-def scatter_box(a: Symbolic, part: Symbolic, ranges: Sequence[range]) -> Symbolic:
-    """An array with the places that ranges of its axes give replaced by those of an array of their sizes."""
-    base, new = number(a), number(part)
-    if all(len(r) == n for r, n in zip(ranges, a.shape)) and all(r.step > 0 for r in ranges):
-        return part
-    # The grammar divides from below: a range that runs down is turned round.
-    upward = [r if r.step > 0 else r[::-1] for r in ranges]
-    new = flip(new, [i for i, r in enumerate(ranges) if r.step < 0])
-
-    def element(index: Index) -> str:
-        place, guards = [], []
-        for i, r, n in zip(index, upward, a.shape):
-            shift = indices.plus(i, -r.start)
-            place.append(indices.quotient(shift, r.step))
-            if len(r) != n:
-                guards.append(f"{r.start} <= {i} < {max(r.start, r.stop)}")
-                guards += [f"{shift} % {r.step} = 0"] if r.step > 1 else []
-        if not guards:
-            return f"({bare(new.at(tuple(place)))})"
-        return f"(if {' and '.join(guards)} then {bare(new.at(tuple(place)))} else {bare(base.at(index))})"
-
-    bounds = hull([base.bounds, new.bounds])
-    out = Symbolic(a.trace, a.shape, element, common((base, new)), base.weight + new.weight + 1, bounds)
-    return apply("not_equal", out, a.trace.constant(0)) if a.kind == "bool" else out
-
-
-def gather(a: Symbolic, places: Sequence[Symbolic | None]) -> Symbolic:
-    """Elements at places that arrays of integers give: one for each axis or `None`, broadcast as NumPy does.
-
-    Places count from the front: a negative one is none, if it is not known when the function is traced.
-    """
-    given = [(i, counted_from_front(p, a.shape[i])) for i, p in enumerate(places) if p is not None]
-    if any(p.kind != "int" for _, p in given):
-        raise InputError("an index that the function computes is not covered: it is one of an array of integers, or known")
-    shape = np.broadcast_shapes(*(p.shape for _, p in given))
-    spread = {i: broadcast(p, shape) for i, p in given}
-    axes = list(spread)
-    together = axes == list(range(axes[0], axes[0] + len(axes)))
-    front = axes[0] if together else 0
-    rest = [i for i in range(a.ndim) if i not in spread]
-    sizes = [a.shape[i] for i in rest]
-    out_shape = (*sizes[:front], *shape, *sizes[front:])
-
-    def place(index: Index) -> Index:
-        at = index[front : front + len(shape)]
-        free = iter((*index[:front], *index[front + len(shape) :]))
-        return tuple(bare(spread[i].at(at)) if i in spread else next(free) for i in range(a.ndim))
-
-    return a.view(out_shape, place)
-
-
-def counted_from_front(places: Symbolic, size: int) -> Symbolic:
-    """Places of a dimension of so many, of which known ones may count from its end."""
-    known = places.known
-    if known is None or known.size == 0 or known.min() >= 0:
-        return places
-    if known.min() < -size:
-        raise InputError(f"index {known.min()} of a dimension of size {size}")
-    return places.trace.constant(np.where(known < 0, known + size, known))
-
-
-def along(a: Symbolic, at: int, places: Symbolic) -> Symbolic:
-    """For each place the element of its own row, column and so on, at that place of an axis."""
-    if places.kind != "int":
-        raise InputError("an index that the function computes is not covered: it is one of an array of integers, or known")
-    found = counted_from_front(places, a.shape[at])
-    return a.view(places.shape, lambda index: (*index[:at], bare(found.at(index)), *index[at + 1 :]))
 
 
 def counting(trace: Trace, start: Any, stop: Any, step: Any) -> Symbolic:
@@ -490,13 +422,8 @@ def counting(trace: Trace, start: Any, stop: Any, step: Any) -> Symbolic:
     values = np.arange(start, stop, step)
     kind: Kind = "float" if values.dtype.kind == "f" else "int"
 
-    def element(index: Index) -> str:
-        if kind == "int":
-            return indices.plus(indices.times(index[0], int(step)), int(start))
-        return apply("add", trace.constant(float(start)), apply("multiply", trace.constant(float(step)), _index(index[0]))).at(())
-
-    def _index(text: str) -> Symbolic:
-        return Symbolic(trace, (), lambda _: text, "int")
+    def element(index: Index) -> Node:
+        return index[0] * int(step) + int(start) if kind == "int" else float(start) + float(step) * index[0]
 
     out = Symbolic(trace, values.shape, element, kind, 1)
     if kind == "int":
