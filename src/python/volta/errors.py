@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from .escapes import shown
+
 
 class Error(Exception):
-    """Anything that this package raises by itself."""
+    """Anything that this package raises by itself. What others wrote into its message is shown in plain characters."""
+
+    def __str__(self) -> str:
+        return shown(super().__str__())
 
 
 class InputError(Error):
