@@ -119,6 +119,8 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         monkeypatch.setattr(subprocess.Popen, "__init__", started)
 
     yield put
+    for one in list(server._started):
+        one.close()
     monkeypatch.undo()
     assert seen
     assert not [p for p in seen if group(p)], "a program is left"

@@ -5,17 +5,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from . import arg, kernels, waits
 from .errors import InputError, KeywordError, ServerError
 from .escapes import name as name_of
 from .kernels import Formula, Function, Grid, Kernel, Reference, SizedGrid
-from .results import Result
+from .results import Result, Verdict
 
 Json = dict[str, Any]
 Args = Sequence[object] | Mapping[str, object]
 Size = Mapping[str, int]
+
+#: Kernels of a text that are named where one has to be chosen.
+MOST_NAMED = 32
 
 #: Keys of a manifest that a call may give as keywords.
 OPTIONS = frozenset(
@@ -61,7 +64,7 @@ class Call:
         """Says which arguments a kernel lacks or has too many of; of any launch numbers may be missing."""
         found = kernel.entries()
         if len(found) > 1:
-            listed = ", ".join(n for n, _ in found)
+            listed = ", ".join(name_of(n) for n, _ in found[:MOST_NAMED]) + (", ..." if len(found) > MOST_NAMED else "")
             raise InputError(f"{kernel.name} holds several kernels, {listed}: say which with entry=")
         if not found or not found[0][1].strip() or kernel.args or not self.args:
             return  # The program says that there is no such entry, that it has no parameters, or which arguments are missing.
@@ -186,9 +189,10 @@ def result_of(answer: Json, arrays: Mapping[str, arg.Array]) -> Result:
     Raises `ServerError` where it has another form than a report."""
     report, texts = answer.get("result"), answer.get("texts")
     text = texts.get("human") if isinstance(texts, dict) else ""
-    if not isinstance(report, dict) or report.get("verdict") not in RANK or not isinstance(text, str):
+    verdict = report.get("verdict") if isinstance(report, dict) else None
+    if not isinstance(report, dict) or not isinstance(verdict, str) or verdict not in RANK or not isinstance(text, str):
         raise ServerError(f"the program answers with something else than a report: {name_of(answer)}")
-    found = Result(report["verdict"], report, text, arrays)
+    found = Result(cast(Verdict, verdict), report, text, arrays)
     try:
         # What cannot be read is said here, and not where somebody looks at it.
         _ = found.defects, found.warnings, found.unknown, found.denied, found.category

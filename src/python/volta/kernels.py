@@ -19,7 +19,7 @@ Grid = int | Sequence[int]
 #: A grid, or a function of sizes, or of what Triton binds.
 SizedGrid = Grid | Callable[..., Grid]
 
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.S)
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(\()?")
 _WORD = re.compile(r"[\w$]+")
 
 
@@ -50,7 +50,15 @@ class Kernel:
 
     def entries(self) -> list[tuple[str, str]]:
         """The entries that it may mean, each with the text of its parameters."""
-        entries = [(str(n), str(p)) for n, p in _ENTRY.findall(re.sub(r"//[^\n]*", "", self.ptx))]
+        text = re.sub(r"//[^\n]*", "", self.ptx)
+        entries: list[tuple[str, str]] = []
+        at, last = 0, text.rfind(")")
+        while found := _ENTRY.search(text, at):
+            at, parameters = found.end(), ""
+            if found[2] and at <= last:
+                close = text.index(")", at)
+                at, parameters = close + 1, text[at:close]
+            entries.append((found[1], parameters))
         if self.entry is not None:
             named = [e for e in entries if e[0] == self.entry]
             entries = named or [e for e in entries if self.entry in e[0]]

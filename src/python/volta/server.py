@@ -153,7 +153,8 @@ class Server:
             waits.look()
             if deadline.is_over():
                 raise TimeoutError
-            self._look()
+            if self.greeted:
+                self._look()
         return future.result()
 
     def _look(self) -> None:
