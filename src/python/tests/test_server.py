@@ -108,7 +108,7 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         path.chmod(0o755)
         server.get().close()
         monkeypatch.setenv(server.BINARY, str(path))
-        for name, value in (("SILENT", 0.3), ("PATIENCE", 1.0), ("STARTED", 3.0)):
+        for name, value in (("SILENT", 0.3), ("PATIENCE", 1.0), ("STARTED", 6.0)):
             monkeypatch.setattr(server, name, value)
         popen = subprocess.Popen.__init__
 
@@ -155,7 +155,7 @@ def test_a_program_that_is_not_volta_is_an_error(name: str, other: Any) -> None:
     begun = time.monotonic()
     with pytest.raises(volta.ServerError, match=message):
         volta.explain("data-race")
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 12
 
 
 @pytest.mark.parametrize("name", ILL)
@@ -178,7 +178,7 @@ def test_a_request_that_is_not_read_blocks_nothing(other: Any, xy: list[arg.Arra
     begun = time.monotonic()
     with pytest.raises(volta.ServerError, match="does not answer any more"):
         volta.race(TWICE + "//" + "x" * (32 << 20) + "\n", args=xy, block=8, timeout=1)
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 12
 
 
 @pytest.mark.parametrize("path", ["/", "/dev/null", "/etc/passwd", "/nowhere/volta", "/bin/true", "/bin/cat", "a\x1b[2Jb\u202e"])
@@ -245,7 +245,7 @@ BIG = 8 << 20
         ".version 8.0\n.entry" + " " * BIG + "\n",
         ".version 8.0\n" + ".entry a(" * (BIG // 64) + "\n",
         ".version 8.0\n" + "/" * BIG + "\n",
-        "__global__" + "(" * BIG + "\n",
+        "__global__" + "(" * (BIG >> 6) + "\n",
     ],
     ids=range(11),
 )
@@ -395,7 +395,7 @@ def test_a_child_does_not_keep_the_program_of_its_parent(waiting: Any) -> None:
             os._exit(0)
         long()
     """)
-    leader = max(groups)
+    (leader,) = [g for g in groups if group(g)]
     process.kill()
     assert ends(leader, 5)
 

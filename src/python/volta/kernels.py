@@ -19,7 +19,8 @@ Grid = int | Sequence[int]
 #: A grid, or a function of sizes, or of what Triton binds.
 SizedGrid = Grid | Callable[..., Grid]
 
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(\()?")
+#: What was looked ahead for is not tried again at fewer spaces.
+_ENTRY = re.compile(r"\.entry(?=(\s+))\1([\w$]+)\s*(\()?")
 _WORD = re.compile(r"[\w$]+")
 
 
@@ -55,10 +56,10 @@ class Kernel:
         at, last = 0, text.rfind(")")
         while found := _ENTRY.search(text, at):
             at, parameters = found.end(), ""
-            if found[2] and at <= last:
+            if found[3] and at <= last:
                 close = text.index(")", at)
                 at, parameters = close + 1, text[at:close]
-            entries.append((found[1], parameters))
+            entries.append((found[2], parameters))
         if self.entry is not None:
             named = [e for e in entries if e[0] == self.entry]
             entries = named or [e for e in entries if self.entry in e[0]]
