@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
-use std::io::Read;
+use std::io::{ErrorKind as ErrorOf, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::answer::{ErrorKind, Finding, Part, Site, WarningKind};
 use crate::diag::{Diagnostic, Source, visible};
@@ -118,6 +119,10 @@ const LONGEST: u64 = i32::MAX as u64;
 /// The same of manifests.
 const LONGEST_SETTINGS: usize = 8 << 20;
 
+/// How long a pipe may have no writer, and how often one is looked at that has nothing to read.
+const WRITER: Duration = Duration::from_secs(1);
+const PIPE_LOOK: Duration = Duration::from_millis(5);
+
 /// Folders whose files are no files: what the system tells of itself, and devices.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 
@@ -164,14 +169,64 @@ fn given_bytes(path: &Path) -> Result<Vec<u8>, Failure> {
             if about.len() >= longest {
                 return Err(too_long());
             }
-            let file = std::fs::File::open(path).map_err(|e| refuse(path, &e))?;
-            file.take(longest).read_to_end(&mut out)
+            let file = opened(path).map_err(|e| refuse(path, &e))?;
+            // The name may lead to another file by now.
+            let about = file.metadata().map_err(|e| refuse(path, &e))?;
+            match (about.is_file(), is_pipe(&about)) {
+                (true, _) => file.take(longest).read_to_end(&mut out),
+                (_, true) => read_pipe(file, longest, &mut out),
+                _ => return Err(no_file(path, &about)),
+            }
         }
     };
     match done {
         Err(e) => Err(refuse(path, &e)),
         Ok(n) if n as u64 >= longest => Err(too_long()),
         Ok(_) => Ok(out),
+    }
+}
+
+/// A file that is read; to open a pipe waits for no writer.
+fn opened(path: &Path) -> std::io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::libc::O_NONBLOCK);
+    options.open(path)
+}
+
+/// Reads a pipe to its end. One that nobody opens for writing, or that nothing comes out of, is an error.
+fn read_pipe(mut file: std::fs::File, longest: u64, out: &mut Vec<u8>) -> std::io::Result<usize> {
+    let begun = Instant::now();
+    let mut heard = begun;
+    let mut part = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut part) {
+            // Without a writer, a pipe looks as if it had ended.
+            Ok(0) if out.is_empty() && begun.elapsed() < WRITER => {}
+            Ok(0) if out.is_empty() => {
+                return Err(std::io::Error::other("nobody writes to this pipe"));
+            }
+            Ok(0) => return Ok(out.len()),
+            Ok(n) => {
+                out.extend_from_slice(&part[..n]);
+                heard = Instant::now();
+                if out.len() as u64 >= longest {
+                    return Ok(out.len());
+                }
+                continue;
+            }
+            Err(e) if e.kind() == ErrorOf::Interrupted => continue,
+            Err(e) if e.kind() != ErrorOf::WouldBlock => return Err(e),
+            Err(_) if heard.elapsed() > limits::DEFAULT_TIMEOUT => {
+                return Err(std::io::Error::other("nothing comes out of this pipe"));
+            }
+            Err(_) => {}
+        }
+        if limits::interrupted() {
+            return Err(std::io::Error::other("an interrupt came"));
+        }
+        std::thread::sleep(PIPE_LOOK);
     }
 }
 

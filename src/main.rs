@@ -421,6 +421,7 @@ fn serve(a: &ServeArgs) -> Result<(Done, u8), Failure> {
         memory: a
             .memory_limit
             .or_else(|| Some(limits::usual()? / jobs as u64)),
+        is_gone: serve::client::is_gone,
     };
     serve::serve(io::BufReader::new(io::stdin()), io::stdout(), &options);
     let code = if limits::interrupted() {

@@ -17,6 +17,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::answer::{ErrorKind, Kind, Report, UnknownKind, Verdict};
+use crate::input;
 use crate::report::Failure;
 use crate::report::gate::EntryResult;
 use crate::spec::limits;
@@ -127,13 +128,16 @@ fn refused(path: &Path, why: &str) -> Failure {
 
 /// A ledger; one that is to be written may not be there yet.
 fn read(path: &Path, bless: bool) -> Result<Ledger, Failure> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ledger::parse(&text).map_err(|why| refused(path, &why)),
-        Err(e) if bless && e.kind() == std::io::ErrorKind::NotFound => Ok(Ledger {
+    match (path.exists(), bless) {
+        (true, _) => {
+            let source = input::text(path)?;
+            Ledger::parse(&source.text).map_err(|why| refused(path, &why))
+        }
+        (false, true) => Ok(Ledger {
             comments: vec![HEAD.to_string()],
             ..Ledger::default()
         }),
-        Err(e) => Err(refused(path, &format!("{e}; --bless writes it"))),
+        (false, false) => Err(refused(path, "there is no such file; --bless writes it")),
     }
 }
 

@@ -23,6 +23,7 @@ use crate::report::Failure;
 use crate::spec::limits;
 
 mod answer;
+pub mod client;
 mod handles;
 mod pool;
 mod request;
@@ -53,6 +54,8 @@ pub struct Options {
     pub threads: usize,
     /// Bytes that each worker may hold.
     pub memory: Option<u64>,
+    /// Whether nobody reads answers any more.
+    pub is_gone: fn() -> bool,
 }
 
 /// A request on its way.
@@ -84,7 +87,8 @@ struct Server {
     out: Mutex<Box<dyn Write + Send>>,
 }
 
-/// Answers every line of `input` on `out`; ends at the end of the input, when all is answered, or on an interrupt.
+/// Answers every line of `input` on `out`; ends at the end of the input, when all is answered, or on an interrupt, or
+/// when nobody reads answers any more.
 pub fn serve(
     input: impl BufRead + Send + 'static,
     out: impl Write + Send + 'static,
@@ -107,7 +111,7 @@ pub fn serve(
         .collect();
     let mut state = server.state();
     while !(state.is_closed && state.waiting.is_empty() && state.running.is_empty()) {
-        if limits::interrupted() {
+        if limits::interrupted() || (options.is_gone)() {
             state.close();
         }
         let waited = server.done.wait_timeout(state, TICK);

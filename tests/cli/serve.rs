@@ -239,6 +239,18 @@ fn errors_are_answers() {
         b"{\"id\": 1, \"op\": ",
         b"\"\\ud800\"",
         b"{\"id\": [1]}",
+        b"{\"id\": null}",
+        b"{\"id\": 1e999}",
+        b"{\"id\": 1, \"op\": \"race\", \"kernel\": {\"text\": \"\\udc00\"}}",
+        b"\0\0\0\0",
+        &[b'['; 1 << 20],
+        &[
+            b"{\"id\": 1, \"a\": ".as_slice(),
+            &[b'['; 200],
+            &[b']'; 200],
+            b"}",
+        ]
+        .concat(),
     ] {
         server.line(line);
         let answer = server.next();
@@ -349,6 +361,35 @@ fn errors_are_answers() {
     );
     assert_eq!(server.ask(&json!({"id": 5, "op": "version"}))["ok"], true);
     assert_eq!(server.end(), Vec::<Value>::new());
+}
+
+/// A client that is gone reads no answers, whatever becomes of its end of the input.
+#[cfg(unix)]
+#[test]
+fn nothing_is_left_of_a_client_that_is_gone() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_volta"))
+        .args(["serve", "--jobs", "2"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("volta starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    let kernel = json!({"text": ENDLESS, "name": "endless"});
+    for id in 0..4 {
+        let race = json!({"id": id, "op": "race", "kernel": kernel, "launch": {"threads": 4}, "timeout": 300});
+        writeln!(stdin, "{race}").expect("the server reads");
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().expect("a child").is_none());
+    drop(child.stdout.take());
+    let ended = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        child.try_wait().expect("a child").is_some()
+    });
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(ended, "it goes on");
+    drop(stdin);
 }
 
 #[test]

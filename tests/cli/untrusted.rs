@@ -207,6 +207,36 @@ fn paths() {
             assert_eq!(run(&dir, &["race", path, "--threads", "1"]).0, 2, "{path}");
         }
     }
+    // One that nobody writes to is an error of every command that reads it, and soon.
+    let begun = std::time::Instant::now();
+    for args in [
+        &["check", "pipe", "k.ptx", "--threads", "1"][..],
+        &["check", "--formula", "@pipe", "k.ptx", "--threads", "1"],
+        &["race", "k.ptx", "--threads", "1", "--spec", "pipe"],
+        &[
+            "run",
+            "k.ptx",
+            "--threads",
+            "1",
+            "--arg",
+            "0=in:f32[4]=@pipe",
+        ],
+        &["lift", "pipe", "--threads", "1"],
+        &["classes", "pipe", "k.ptx", "--threads", "1"],
+        &["gate", "pipe"],
+        &["gate", "volta.toml", "--ledger", "pipe"],
+        &["steps", "pipe"],
+    ] {
+        if args.contains(&"--ledger") {
+            let text = "[[race]]\nname = \"a\"\nkernel = \"k.ptx\"\nthreads = 1\n";
+            std::fs::write(dir.join("volta.toml"), text).expect("a file for the test");
+        }
+        let (code, object) = run(&dir, args);
+        assert_eq!(code, 2, "{args:?}");
+        let message = object["error"]["message"].as_str().unwrap_or("");
+        assert!(message.contains("pipe"), "{args:?}: {message}");
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(60));
     let text = std::fs::read(dir.join("k.ptx")).expect("a kernel");
     let pipe = dir.join("pipe");
     let writer = std::thread::spawn(move || std::fs::write(pipe, text));

@@ -10,7 +10,7 @@ import numpy as np
 from . import arg, awkward, kernels, sequences, server
 from .answers import Classes, Lifted, Rows, Slack
 from .calls import Args, Call, Json, Size, at_size, each, limits, options_of, result_of
-from .errors import InputError, NotProved
+from .errors import InputError, NotProved, ServerError
 from .kernels import Grid, Kernel, SizedGrid
 from .prepared import Prepared
 from .results import Result
@@ -348,4 +348,7 @@ def _array(output: Json) -> Any:
 
 def explain(kind: str) -> str:
     """What a kind of defect, warning, unknown or assumption means, with an example. Raises `InputError` for a word that is none."""
-    return str(server.ask({"op": "explain", "kind": kind})["result"]["text"])
+    result = server.ask({"op": "explain", "kind": kind}).get("result")
+    if not isinstance(result, dict):
+        raise ServerError("the program answers with something else than an explanation")
+    return str(result.get("text", ""))

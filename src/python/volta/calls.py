@@ -5,16 +5,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from . import arg, kernels
-from .errors import InputError, KeywordError
+from . import arg, kernels, waits
+from .errors import InputError, KeywordError, ServerError
+from .foreign import name as name_of
 from .kernels import Formula, Function, Grid, Kernel, Reference, SizedGrid
-from .results import Result
+from .results import Result, Verdict
 
 Json = dict[str, Any]
 Args = Sequence[object] | Mapping[str, object]
 Size = Mapping[str, int]
+
+#: Kernels of a text that are named where one has to be chosen.
+MOST_NAMED = 32
 
 #: Keys of a manifest that a call may give as keywords.
 OPTIONS = frozenset(
@@ -60,7 +64,7 @@ class Call:
         """Says which arguments a kernel lacks or has too many of; of any launch numbers may be missing."""
         found = kernel.entries()
         if len(found) > 1:
-            listed = ", ".join(n for n, _ in found)
+            listed = ", ".join(name_of(n) for n, _ in found[:MOST_NAMED]) + (", ..." if len(found) > MOST_NAMED else "")
             raise InputError(f"{kernel.name} holds several kernels, {listed}: say which with entry=")
         if not found or not found[0][1].strip() or kernel.args or not self.args:
             return  # The program says that there is no such entry, that it has no parameters, or which arguments are missing.
@@ -142,9 +146,7 @@ def limits(timeout: float | None, budget: int | None = None) -> Json:
     """The limits of a request: seconds, and units of work, which are the same on every machine."""
     out: Json = {}
     if timeout is not None:
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
-            raise InputError(f"a timeout is a number of seconds, not {timeout!r}")
-        out["timeout"] = timeout
+        out["timeout"] = waits.seconds(timeout)
     if budget is not None:
         if isinstance(budget, bool) or not isinstance(budget, int) or not 0 <= budget < 2**64:
             raise InputError(f"a budget is a whole number of units of work, not {budget!r}")
@@ -182,10 +184,21 @@ def resolve(reference: Reference, optimized: Kernel, call: Call) -> Kernel | For
 
 
 def result_of(answer: Json, arrays: Mapping[str, arg.Array]) -> Result:
-    """An answer of the program as a result."""
-    report = answer["result"]
-    text = answer.get("texts", {}).get("human", "")
-    return Result(report["verdict"], report, text, arrays)
+    """An answer of the program as a result.
+
+    Raises `ServerError` where it has another form than a report."""
+    report, texts = answer.get("result"), answer.get("texts")
+    text = texts.get("human") if isinstance(texts, dict) else ""
+    verdict = report.get("verdict") if isinstance(report, dict) else None
+    if not isinstance(report, dict) or not isinstance(verdict, str) or verdict not in RANK or not isinstance(text, str):
+        raise ServerError(f"the program answers with something else than a report: {name_of(answer)}")
+    found = Result(cast(Verdict, verdict), report, text, arrays)
+    try:
+        # What cannot be read is said here, and not where somebody looks at it.
+        _ = found.defects, found.warnings, found.unknown, found.denied, found.category
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as e:
+        raise ServerError(f"the program answers with a report of another form: {type(e).__name__}: {e}") from e
+    return found
 
 
 #: The worse answer comes first.

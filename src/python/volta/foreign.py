@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 
+#: Characters of a name that are shown.
+NAME = 240
+
 #: Controls, directions, separators, what Unicode ignores by default, surrogates, and noncharacters.
 _HIDDEN = (
     "\0-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff"
@@ -26,6 +29,12 @@ def _escaped(found: re.Match[str]) -> str:
 def line(text: object) -> str:
     """A name or a sentence on one line."""
     return _BRACKET.sub(r"\1\\u{5b}", _STRAY.sub(_escaped, str(text).replace("\t", " ")))
+
+
+def name(text: object) -> str:
+    """A name or a path as a part of one line, of bounded length."""
+    whole = str(text)
+    return line(whole) if len(whole) <= NAME else f"{line(whole[:NAME])}..."
 
 
 def lines(text: object) -> str:

@@ -12,14 +12,16 @@ from typing import Any
 
 from . import arg
 from .errors import InputError
-from .server import text_of
+from .foreign import name as name_of
+from .files import text_of
 
 Grid = int | Sequence[int]
 #: A grid, or a function of sizes, or of what Triton binds.
 SizedGrid = Grid | Callable[..., Grid]
 
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?", re.S)
-_PARAM = re.compile(r"\.param\s+[^,]*?([\w$]+)\s*(?:\[[^\]]*\])?\s*(?:,|$)", re.S)
+#: What was looked ahead for is not tried again at fewer spaces.
+_ENTRY = re.compile(r"\.entry(?=(\s+))\1([\w$]+)\s*(\()?")
+_WORD = re.compile(r"[\w$]+")
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,15 @@ class Kernel:
 
     def entries(self) -> list[tuple[str, str]]:
         """The entries that it may mean, each with the text of its parameters."""
-        entries = [(str(n), str(p)) for n, p in _ENTRY.findall(re.sub(r"//[^\n]*", "", self.ptx))]
+        text = re.sub(r"//[^\n]*", "", self.ptx)
+        entries: list[tuple[str, str]] = []
+        at, last = 0, text.rfind(")")
+        while found := _ENTRY.search(text, at):
+            at, parameters = found.end(), ""
+            if found[3] and at <= last:
+                close = text.index(")", at)
+                at, parameters = close + 1, text[at:close]
+            entries.append((found[2], parameters))
         if self.entry is not None:
             named = [e for e in entries if e[0] == self.entry]
             entries = named or [e for e in entries if self.entry in e[0]]
@@ -58,7 +68,11 @@ class Kernel:
     def parameters(self) -> list[str]:
         """The names that PTX gives the parameters of the entry."""
         entries = self.entries()
-        return _PARAM.findall(entries[0][1].strip()) if entries else []
+        declared = entries[0][1].split(",") if entries else []
+        # The name is the last word before the extent; a search from the front would take the square of a hostile text's length.
+        ends = (d.rstrip().removesuffix("]").rpartition("[")[0] if d.rstrip().endswith("]") else d for d in declared)
+        found = (_WORD.match(end.rstrip()[::-1]) for end in ends if ".param" in end)
+        return [word[0][::-1] for word in found if word]
 
     def launch(
         self, *args: object, grid: Grid | None = None, block: Grid | None = None, dynamic_shared: int | None = None
@@ -119,7 +133,7 @@ def formula(text: str) -> Formula:
 
 def is_ptx(text: str) -> bool:
     """Whether a text is PTX, by its first directive."""
-    return re.search(r"^\s*\.version\s+\d", text, re.M) is not None
+    return re.search(r"^[ \t]*\.version[ \t]+\d", text, re.M) is not None
 
 
 def coerce(value: object, **launch: Any) -> Reference:
@@ -151,7 +165,7 @@ def coerce(value: object, **launch: Any) -> Reference:
         return triton(value, *given, grid=(1,) if grid is None else grid)
     if callable(value):
         return Function(value)
-    raise InputError(f"{value!r} is no kernel, formula or function")
+    raise InputError(f"{name_of(repr(value))} is no kernel, formula or function")
 
 
 def is_jit(value: object) -> bool:

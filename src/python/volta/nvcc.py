@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import processes, waits
 from .errors import CompileError
+from .foreign import name as shown_name
+from .files import text_of
 from .kernels import Kernel
-from .server import text_of
 
 _WHEELS = "nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl"
 
@@ -52,6 +53,7 @@ def cuda(
     `entry` is needed where it holds several kernels. `options` go to nvcc, such as `-use_fast_math`, `-DN=64`, `-Iinclude`.
     Raises `CompileError` with nvcc's messages.
     """
+    timeout = None if timeout is None else waits.seconds(timeout)
     if isinstance(source, Path) or ("\n" not in source and source.endswith((".cu", ".cuh"))):
         path = Path(source)
         text, folder, name = text_of(path), path.parent, name or str(path)
@@ -79,14 +81,13 @@ def _compile(compiler: str, text: str, name: str, flags: Sequence[str], timeout:
         out = Path(folder) / "out.ptx"
         command = [compiler, *flags, "-o", str(out), str(file)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired as e:
-            raise CompileError(f"{name}: nvcc took more than {timeout} s") from e
+            done = processes.run(command, timeout)
+        except processes.Late as e:
+            raise CompileError(f"{name}: nvcc took more than {timeout:g} s") from e
         except OSError as e:
-            raise CompileError(f"cannot run {compiler}: {e}") from e
-        messages = (done.stdout + done.stderr).replace(str(file), name)
-        if done.returncode != 0 or not out.exists():
-            raise CompileError(f"{name}: nvcc says\n{messages.strip()}")
+            raise CompileError(f"cannot run {shown_name(compiler)}: {e}") from e
+        if done.status != 0 or not out.exists():
+            raise CompileError(f"{name}: nvcc says\n{done.said.replace(str(file), name).strip()}")
         if ".entry" not in out.read_text():
             raise CompileError(f"{name}: there is no kernel (a __global__ function that is instantiated) in it")
         # Line information names the file as the user does, not where it was compiled.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import queue
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from . import apart, arg, kernels, server
+from . import apart, arg, kernels, server, waits
 from .calls import Args, Call, Json, limits, options_of, pairs, resolve, result_of
 from .errors import CompileError, InputError
 from .kernels import Formula, Grid, Kernel, Reference, SizedGrid
@@ -20,6 +21,44 @@ from .results import Replay, Result, failed
 _LEAST = 0.1
 #: Seconds that a compiler has where the proof is bounded by work alone.
 _COMPILER = 120.0
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """The kernels of an answer with their launch, to be executed on inputs by name; it can be pickled, as the answer can."""
+
+    reference: Kernel | None
+    optimized: Kernel
+    args: tuple[arg.Arg, ...]
+    names: tuple[str | None, ...]
+    grid: Grid | None
+    block: Grid | None
+    arrays: Mapping[str, arg.Array]
+    dynamic_shared: int | None = None
+
+    def __call__(self, inputs: Mapping[str, Any]) -> Replay:
+        """Both kernels on inputs; arrays that have none keep the contents that they were bound to."""
+        reference = None if self.reference is None else self._side(self.reference, inputs)
+        return Replay(reference, self._side(self.optimized, inputs))
+
+    def _side(self, kernel: Kernel, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        from .api import Question, outputs
+
+        known = {
+            name: replace(a, contents=arg.contents_of(inputs[name])) if name in inputs and a.contents is None else a
+            for name, a in self.arrays.items()
+        }
+        call = Call(None, self.grid, self.block, self.dynamic_shared)
+        call.args, call.names = list(self.args), list(self.names)
+        bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.args))
+        names = call.parameter_names(kernel)
+        values = {i: known.get(names[i], v) if isinstance(v, arg.Array) else v for i, v in bound.items()}
+        for i, v in bound.items():
+            if isinstance(v, arg.Pointers):
+                values[i] = arg.Pointers(tuple(known.get(n, a).named(n) for n, a in v.targets(i).items()))
+        block = kernel.block if kernel.args else kernel.block or self.block
+        launched = replace(kernel, args=values, block=block, names=tuple(names))
+        return outputs(Question(launched, None, self.grid, self.block, self.dynamic_shared, {}).ask("run", {}))
 
 
 class Prepared:
@@ -59,8 +98,7 @@ class Prepared:
             options = self.call.options(self.reference, self.options)
             launch = {**options, **self.call.buffers(self.reference), "reference": self.call.side(self.reference)}
             request = {"op": "prepare", "reference": self.reference.request(), "launch": launch}
-            _, future = running.submit(request)
-            self._handle = (running, str(server.checked(future.result())["handle"]))
+            self._handle = (running, str(server.get_answer(running, request).get("handle")))
         return self._handle[1]
 
     def request(self, optimized: Kernel, limit: Json, handle: str | None = None) -> tuple[Json, dict[str, arg.Array]]:
@@ -102,35 +140,20 @@ class Prepared:
 
     def _judged(self, request: Json, arrays: Mapping[str, arg.Array], kernel: Kernel) -> Result:
         result = result_of(server.ask(request), arrays)
-        return replace(result, replay_=lambda inputs: self._replay(kernel, arrays, inputs))
+        reference = self.reference if isinstance(self.reference, Kernel) else None
+        grid = None if callable(self.call.grid) else self.call.grid
+        replayed = Replayed(reference, kernel, tuple(self.call.args), tuple(self.call.names), grid, self.call.block, arrays)
+        return replace(result, replay_=replace(replayed, dynamic_shared=self.call.dynamic_shared))
 
-    def _replay(self, optimized: Kernel, arrays: Mapping[str, arg.Array], inputs: Mapping[str, Any]) -> Replay:
-        """Both kernels on inputs by name; arrays that have none keep the contents that they were bound to."""
-        from .api import Question, outputs
-
-        known = {
-            name: replace(a, contents=arg.contents_of(inputs[name])) if name in inputs and a.contents is None else a
-            for name, a in arrays.items()
-        }
-
-        def side(kernel: Kernel) -> dict[str, Any]:
-            bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.call.args))
-            names = self.call.parameter_names(kernel)
-            values = {i: known.get(names[i], v) if isinstance(v, arg.Array) else v for i, v in bound.items()}
-            for i, v in bound.items():
-                if isinstance(v, arg.Pointers):
-                    values[i] = arg.Pointers(tuple(known.get(n, a).named(n) for n, a in v.targets(i).items()))
-            block = kernel.block if kernel.args else kernel.block or self.call.block
-            launched = replace(kernel, args=values, block=block, names=tuple(names))
-            return outputs(Question(launched, None, self.call.grid, self.call.block, self.call.dynamic_shared, {}).ask("run", {}))
-
-        reference = side(self.reference) if isinstance(self.reference, Kernel) else None
-        return Replay(reference, side(optimized))
+    def __getstate__(self) -> dict[str, Any]:
+        # The program is this process's own.
+        return {**self.__dict__, "_handle": None}
 
     def check(self, candidate: object, *, timeout: float | None = None, budget: int | None = None) -> Result:
         """One candidate against the reference, as `volta.check`. Its compiler runs in a process of its own, and `timeout` is for
         both. A `budget` bounds the proof alone, in units of work that every machine counts alike."""
         begun = time.monotonic()
+        timeout = None if timeout is None else waits.seconds(timeout)
         kernel = self.kernel_of(candidate, _COMPILER if timeout is None and budget is not None else timeout)
         left = None if timeout is None else max(timeout - (time.monotonic() - begun), _LEAST)
         limit = limits(left, budget)
@@ -170,13 +193,19 @@ class Prepared:
         same reward on every machine. A candidate that does not compile or parse, or cannot be launched as
         the reference is, is a result as well.
         """
+        limits(timeout, budget)
         self.handle()
+        stopped = threading.Event()
         done: queue.SimpleQueue[tuple[Any, Future[Result]]] = queue.SimpleQueue()
         source = iter(candidates)
         with ThreadPoolExecutor(jobs or 4, thread_name_prefix="volta") as pool:
 
+            def judge(candidate: Any) -> Result:
+                with waits.until(stopped):
+                    return self.judge(candidate, timeout=timeout, budget=budget)
+
             def start(candidate: Any) -> None:
-                future = pool.submit(self.judge, candidate, timeout=timeout, budget=budget)
+                future = pool.submit(judge, candidate)
                 future.add_done_callback(lambda f: done.put((candidate, f)))
 
             running = 0
@@ -192,6 +221,8 @@ class Prepared:
                         running += 1
                     yield candidate, future.result()
             finally:
+                # Nobody takes what is under way, whose threads the pool waits for.
+                stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
 
     def release(self) -> None:

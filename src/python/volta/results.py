@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from . import arg, foreign
 from .errors import InputError, NotProved
+from .foreign import lines
 
 Verdict = Literal["equivalent", "clean", "ran", "lifted", "not-equivalent", "defective", "unknown"]
 Category = Literal[
@@ -295,6 +296,9 @@ class Result:
     @property
     def hint(self) -> str:
         """One sentence for whoever wrote the candidate."""
+        return lines(self._hint())
+
+    def _hint(self) -> str:
         if self.category == "proved":
             return "Proved."
         if self.category == "denied":
@@ -317,11 +321,11 @@ class Result:
         raise NotProved(str(self))
 
     def __str__(self) -> str:
-        text = self.text.rstrip()
+        text = lines(self.text.rstrip())
         example = self.counterexample
         if example is None or not example.inputs:
             return text
-        return f"{text}\n\ncounterexample:\n{example}"
+        return f"{text}\n\ncounterexample:\n{lines(example)}"
 
     def __repr__(self) -> str:
         return f"<volta.Result {self.verdict}>"

@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import nvcc
+from .. import nvcc, processes
 from ..errors import Error, InputError
 from . import confine, standin
 
@@ -56,6 +56,9 @@ class Failed(Error):
     def __init__(self, category: str, message: str) -> None:
         super().__init__(message)
         self.category = category
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Failed, (self.category, *self.args))
 
 
 @dataclass(frozen=True)
@@ -121,24 +124,12 @@ def run_confined(
     }
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TMPDIR": str(folder), "HOME": str(folder)}
     command = [sys.executable, "-I", "-S", str(_HERE / "confine.py"), json.dumps(asked)]
-    process = subprocess.Popen(
-        command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
     try:
-        _, errors = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired as e:
+        ended = processes.run(command, seconds, environment)
+    except processes.Late as e:
         raise Failed("limit", f"the compiler took more than {seconds:g} s") from e
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, 9)
-        process.wait()
     said = [f.read_text(errors="replace") for at in range(len(commands)) if (f := folder / f"out{at}.txt").exists()]
-    return process.returncode, "\n".join([*said, errors.decode(errors="replace")]).strip()
+    return ended.status, "\n".join([*said, ended.said]).strip()
 
 
 @functools.cache

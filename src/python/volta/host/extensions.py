@@ -19,12 +19,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import arg, recording
+from .. import arg, recording, waits
 from ..arg import Array
 from ..errors import CompileError, InputError
+from ..files import text_of
 from ..kernels import Kernel
 from ..recording import Fake, Recording
-from ..server import text_of
 from . import compiler, sequence, worker
 
 Json = dict[str, Any]
@@ -229,7 +229,7 @@ def extension(
 
 def _extension(asked: Json, program: bool, timeout: float, allow_unconfined: bool) -> Extension:
     try:
-        built = compiler.build(asked, seconds=2 * timeout, unconfined=allow_unconfined)
+        built = compiler.build(asked, seconds=2 * waits.seconds(timeout), unconfined=allow_unconfined)
     except compiler.Failed as e:
         if e.category == "unsupported":
             raise InputError(str(e)) from e

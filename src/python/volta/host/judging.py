@@ -19,8 +19,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from .. import api
+from .. import api, waits
 from ..errors import InputError
+from ..files import text_of
 from ..kernels import Formula, Kernel
 from ..results import Category, Result, Verdict
 from . import bindings, calls, corners, coverage, honesty, sequence, shrink, worker
@@ -143,7 +144,7 @@ def judge(
     Raises `InputError` where a file cannot be read, `Error` where the process that records cannot be started (torch is not
     installed); what is wrong with the candidate is a judgement.
     """
-    run = _Run(_text(task), _text(candidate), timeout, allow_unconfined, budget, any_launch=any_launch)
+    run = _Run(_text(task), _text(candidate), waits.seconds(timeout), allow_unconfined, budget, any_launch=any_launch)
     try:
         return _judged(run, sizes)
     except worker.Unconfined as e:
@@ -161,10 +162,7 @@ def judge(
 
 def _text(value: str | Path) -> str:
     if isinstance(value, Path) or ("\n" not in value and value.endswith(".py")):
-        try:
-            return Path(value).read_text()
-        except (OSError, UnicodeDecodeError) as e:
-            raise InputError(f"cannot read {value}: {e}") from e
+        return text_of(value)
     return value
 
 

@@ -25,6 +25,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from .. import waits
 from ..errors import Error
 from . import compiler, confine
 
@@ -161,9 +162,12 @@ class Talk:
         """Answers until the job is done, ends, says too much or is late."""
         held, said = b"", 0
         while True:
-            ready, _, _ = select.select([read], [], [], max(0.0, end - time.monotonic()))
-            if not ready:
+            ready, _, _ = select.select([read], [], [], max(0.0, min(waits.LOOK, end - time.monotonic())))
+            if not ready and time.monotonic() >= end:
                 return None
+            if not ready:
+                waits.look()
+                continue
             more = os.read(read, 1 << 20)
             said += len(more)
             if not more or said > _TALK:
@@ -254,6 +258,7 @@ def record(
 ) -> tuple[Json, Talk]:
     """Runs a job in a folder of its own that holds `files`; what was recorded, and what was compiled for it."""
     require_confinement(allow_unconfined)
+    seconds, compile_seconds = waits.seconds(seconds), waits.seconds(compile_seconds)
     with tempfile.TemporaryDirectory(prefix="volta-job-", ignore_cleanup_errors=True) as name, _zygote() as zygote:
         folder = Path(name)
         for file, text in files.items():

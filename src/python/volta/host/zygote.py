@@ -46,20 +46,20 @@ def main(descriptor: int) -> None:
             _child(asked, pipes[0], pipes[1])
         for p in pipes:
             os.close(p)
-        wire.sendall(json.dumps(_wait(child, asked["seconds"])).encode() + b"\n")
+        wire.sendall(json.dumps(_wait(child, asked["seconds"], wire)).encode() + b"\n")
 
 
-def _wait(child: int, seconds: float) -> dict[str, object]:
-    """Waits for a child and kills it at its time."""
+def _wait(child: int, seconds: float, wire: socket.socket) -> dict[str, object]:
+    """Waits for a child and kills it at its time, or when the parent, which asks for nothing in the meantime, is gone."""
     handle = os.pidfd_open(child)
     try:
-        ready, _, _ = select.select([handle], [], [], seconds)
-        if not ready:
+        ready, _, _ = select.select([handle, wire.fileno()], [], [], seconds)
+        if handle not in ready:
             signal.pidfd_send_signal(handle, signal.SIGKILL)
         _, status, usage = os.wait4(child, 0)
     finally:
         os.close(handle)
-    return {"status": status, "late": not ready, "cpu": usage.ru_utime + usage.ru_stime}
+    return {"status": status, "late": handle not in ready, "cpu": usage.ru_utime + usage.ru_stime}
 
 
 def _child(asked: dict[str, object], read: int, write: int) -> None:

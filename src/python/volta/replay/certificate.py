@@ -52,10 +52,17 @@ def known_keys(value: Any, name: str = "") -> None:
                 known_keys(inner, key)
 
 
+def read(path: Path) -> str:
+    """The text of a file; a pipe or a device could hold the reader for ever."""
+    if path.exists() and not path.is_file():
+        raise ValueError("it is no file")
+    return path.read_text(encoding="utf-8")
+
+
 def load(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as e:
+        value = json.loads(read(path))
+    except (OSError, ValueError, RecursionError) as e:
         raise ValueError(f"{path} is no certificate: {e}") from e
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise ValueError(f"{path} is no certificate of the shape {SCHEMA}")
