@@ -12,8 +12,8 @@ from typing import Any
 
 from . import arg
 from .errors import InputError
-from .foreign import name as name_of
 from .files import text_of
+from .foreign import name as name_of
 
 Grid = int | Sequence[int]
 #: A grid, or a function of sizes, or of what Triton binds.

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from . import processes, waits
 from .errors import CompileError
-from .foreign import name as shown_name
 from .files import text_of
+from .foreign import name as shown_name
 from .kernels import Kernel
 
 _WHEELS = "nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl"
