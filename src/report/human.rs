@@ -248,6 +248,8 @@ fn write_kernel(
 ) -> fmt::Result {
     let grid = launch::show(k.grid);
     let covers = match ctas {
+        // A question about every launch may bind the block alone.
+        _ if k.grid.contains(&0) => "every grid".to_string(),
         _ if k.whole_grid && k.grid == [1; 3] => "its only CTA".to_string(),
         _ if k.whole_grid => format!("all {} CTAs of the grid {grid}", k.ctas()),
         [] if launch.is_some() => format!("not all CTAs of the grid {grid}"),
