@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::counters::counters;
-use crate::kernel::{Begins, GlobalVar, Kernel, WORKSPACE};
+use crate::kernel::{Begins, GlobalVar, Kernel, WORKSPACE, pure};
 use crate::term::ArrayId;
 
 use super::binding::{Arg, ArgValue, ArrayDecl, Key, ParamKey};
@@ -27,10 +27,16 @@ pub(super) fn variable(kernel: &Kernel, key: &Key) -> Option<usize> {
     let ParamKey::Name(name) = &key.param else {
         return None;
     };
-    if find(kernel, key).is_some() || name == WORKSPACE {
+    if find(kernel, key).is_some() {
         return None;
     }
-    kernel.globals.iter().position(|g| g.name == *name)
+    let mut all = kernel.globals.iter();
+    all.position(|g| g.name == *name && is_of_the_module(g))
+}
+
+/// True of what a module declares, and not of the grid's workspace or a table of results.
+fn is_of_the_module(g: &GlobalVar) -> bool {
+    g.name != WORKSPACE && pure::function_of(&g.name).is_none()
 }
 
 /// True if a key names a parameter or a variable.
@@ -40,7 +46,7 @@ pub(super) fn has_key(kernel: &Kernel, key: &Key) -> bool {
 
 /// The variables of a kernel, to stand behind a list of its parameters.
 pub(super) fn list_variables(kernel: &Kernel) -> String {
-    let all = kernel.globals.iter().filter(|g| g.name != WORKSPACE);
+    let all = kernel.globals.iter().filter(|g| is_of_the_module(g));
     let all: Vec<String> = all
         .map(|g| format!("{} ({})", g.name, show_type(g)))
         .collect();
@@ -187,7 +193,7 @@ impl Table {
             let array = &self.merged[id.0 as usize];
             let is_bound = !array.shape.is_empty();
             let list = match var.begins {
-                _ if array.begins_unset() => continue,
+                _ if array.begins_unset() || !is_of_the_module(var) => continue,
                 Begins::Initialised if !is_bound => &mut kept,
                 Begins::Filled if array.initial.as_ref().is_some_and(|i| i.is_empty()) => {
                     let said = drafts.iter().flat_map(|d| &d.spec.args);
