@@ -42,6 +42,7 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
         ended = outcome.memory.take();
         let accesses = outcome.footprint.accesses();
         done += 1;
+        whole.out.ctas.extend(subject.team(rank));
         // Reads of every array are noted, so that none is missed.
         let _ = whole.add(rank, outcome, accesses);
         match &ended {

@@ -16,6 +16,7 @@ mod every_launch;
 mod formats;
 mod formulas;
 mod ledger;
+mod limits;
 mod same_bits;
 mod sequences;
 mod serve;
