@@ -8,11 +8,11 @@ use crate::alone::Alone;
 use crate::answer::Kind;
 use crate::check::limits;
 use crate::input::{self, File, Files, Lowered};
-use crate::norm::Normalizer;
+use crate::norm::{self, Normalizer};
 use crate::ptx;
 use crate::report::Failure;
 use crate::sim::{self, Outcome, Side};
-use crate::spec::{Arrays, Layers, Origin};
+use crate::spec::{self, Arrays, Layers, Origin};
 use crate::term::show::{Bounds, show};
 use crate::term::{ArrayId, Sort, Term, TermId};
 
@@ -45,14 +45,21 @@ pub fn terms(layers: Layers, files: &Files) -> Result<String, Failure> {
         let term = outcome.store.get(TermId(i as u32));
         let _ = writeln!(out, "t{i} = {term:?}");
     }
+    write_findings(&mut out, &outcome);
     Ok(out)
 }
 
 /// What one CTA writes, in canonical form.
 pub fn canon(layers: Layers, files: &Files) -> Result<String, Failure> {
+    let start = Instant::now();
+    let limits = norm::Limits {
+        deadline: limits(&layers.options()?, start).deadline,
+        stopped: spec::limits::stopped,
+        ..norm::Limits::default()
+    };
     let (outcome, arrays) = run(layers, files)?;
     let name = |a: ArrayId, offset: u64, bytes: u64| element(&arrays, a, offset, bytes);
-    let mut normalizer = Normalizer::new(&outcome.store, Default::default());
+    let mut normalizer = Normalizer::new(&outcome.store, limits);
     let mut out = String::new();
     for (place, term) in writes(&outcome, &arrays) {
         let text = match outcome.store.get(term) {
@@ -64,6 +71,7 @@ pub fn canon(layers: Layers, files: &Files) -> Result<String, Failure> {
         };
         let _ = writeln!(out, "{place} = {text}");
     }
+    write_findings(&mut out, &outcome);
     Ok(out)
 }
 
@@ -90,12 +98,18 @@ pub fn trace(layers: Layers, files: &Files) -> Result<String, Failure> {
     if outcome.trace.len() == sim::MAX_TRACE {
         let _ = writeln!(out, "... the trace is cut after {} steps", sim::MAX_TRACE);
     }
+    write_findings(&mut out, &outcome);
+    Ok(out)
+}
+
+/// What a run found, which may have ended it.
+fn write_findings(out: &mut String, outcome: &Outcome) {
     let defects = outcome.defects.iter().map(|f| (f.kind.name(), &f.message));
     let unknown = outcome.unknowns.iter().map(|f| (f.kind.name(), &f.message));
     for (kind, message) in defects.chain(unknown) {
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "{kind}: {message}");
     }
-    Ok(out)
 }
 
 fn run(layers: Layers, files: &Files) -> Result<(Outcome, Arrays), Failure> {

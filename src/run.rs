@@ -39,6 +39,8 @@ pub struct Executed {
     pub outputs: Vec<Values>,
     /// The array behind each parameter, by position.
     arrays: Vec<(u32, String, usize)>,
+    /// A limit ended it, so that there are no outputs.
+    is_cut: bool,
 }
 
 /// Executes one kernel as the layers of settings say.
@@ -91,7 +93,12 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     found.add(&launches, &side.outcome);
     let notes = report::launches::warnings(&launches, &notes);
     found.warnings.extend(notes);
-    let (outputs, open) = outputs(setup, &side.outcome, memory.as_ref());
+    // What a run left that a limit ended is no result.
+    let is_cut = found.unknown.iter().any(|u| u.kind == UnknownKind::Limit);
+    let (outputs, open) = match is_cut {
+        true => (Vec::new(), false),
+        false => outputs(setup, &side.outcome, memory.as_ref()),
+    };
     if open && found.defects.is_empty() && found.unknown.is_empty() {
         let (kind, message) = match has_large_output(setup, &side.outcome) {
             true => (
@@ -132,6 +139,7 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         report,
         outputs,
         arrays,
+        is_cut,
     })
 }
 
@@ -147,8 +155,11 @@ impl From<Executed> for Answer {
 }
 
 impl Executed {
-    /// Writes outputs to `.npy` files, each named by its parameter.
+    /// Writes outputs to `.npy` files, each named by its parameter; none of a run that a limit ended.
     pub fn save(&self, wanted: &[(Key, PathBuf)]) -> Result<(), Failure> {
+        if self.is_cut {
+            return Ok(());
+        }
         for (key, path) in wanted {
             let mut arrays = self.arrays.iter();
             let named = arrays.find(|(position, name, _)| key.names(*position, name));

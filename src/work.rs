@@ -6,7 +6,16 @@
 //! ([`side_by_side`]), and what it came to is added where the piece was given away, in the order of the pieces. So
 //! which units are spent, and where a budget ends, depends on neither the number of threads nor their luck.
 
+//!
+//! Long passes over code and expressions have no place in their results for "ended early". They are run under a
+//! [`guarded`] call: whoever counts units below it looks, every few units, whether the piece of work may go on, and if
+//! not, unwinds to that call. A pass of which a part of the answer counts (a simulation with its defects) looks at its
+//! limits itself, and is run outside of one.
+
+use std::any::Any;
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -15,12 +24,115 @@ thread_local! {
     static SPENT: Cell<u64> = const { Cell::new(0) };
     /// Units that it may spend; the largest number is no limit.
     static MOST: Cell<u64> = const { Cell::new(u64::MAX) };
+    /// Units after which a guarded piece of work looks again whether it may go on; the largest number is never.
+    static LOOK: Cell<u64> = const { Cell::new(u64::MAX) };
+    /// What ends a guarded piece of work.
+    static GUARD: Cell<Option<Guard>> = const { Cell::new(None) };
 }
 
-/// Counts units.
+/// Units between two looks of a guarded piece of work: a look reads a file of the system, which takes microseconds.
+const LOOK_EVERY: u64 = 1 << 11;
+
+/// What ends a guarded piece of work.
+#[derive(Clone, Copy, Debug)]
+pub struct Guard {
+    /// When it ends.
+    pub deadline: Option<Instant>,
+    /// Tells what ends it now, if anything but the budget does.
+    pub reached: fn(Option<Instant>) -> Option<&'static str>,
+    /// Units that it may spend, in those of the counter at hand; the largest number is no limit.
+    most: u64,
+}
+
+/// What a guarded piece of work unwinds with.
+struct Ended(&'static str);
+
+/// What ends a run that has a budget, as the start of a sentence.
+pub const SPENT_ALL: &str = "the budget of work was spent";
+
+/// Counts units. A guarded piece of work that may not go on ends here.
 #[inline]
 pub fn spend(units: u64) {
-    SPENT.set(SPENT.get().saturating_add(units));
+    let spent = add(units);
+    if spent >= LOOK.get() {
+        look(spent);
+    }
+}
+
+/// Counts units without a look, as of a part whose own end is still to be told.
+#[inline]
+fn add(units: u64) -> u64 {
+    let spent = SPENT.get().saturating_add(units);
+    SPENT.set(spent);
+    spent
+}
+
+/// Looks whether a guarded piece of work may go on, and unwinds if not.
+#[cold]
+fn look(spent: u64) {
+    let Some(guard) = GUARD.get() else {
+        LOOK.set(u64::MAX);
+        return;
+    };
+    LOOK.set(spent.saturating_add(LOOK_EVERY));
+    let why = match spent > guard.most {
+        true => Some(SPENT_ALL),
+        false => (guard.reached)(guard.deadline),
+    };
+    if let Some(why) = why
+        && !std::thread::panicking()
+    {
+        resume_unwind(Box::new(Ended(why)));
+    }
+}
+
+impl Guard {
+    /// A guard of the piece of work at hand, which ends with its budget too.
+    pub fn new(
+        deadline: Option<Instant>,
+        reached: fn(Option<Instant>) -> Option<&'static str>,
+    ) -> Guard {
+        Guard {
+            deadline,
+            reached,
+            most: u64::MAX,
+        }
+    }
+
+    /// The guard of each of `n` parts of the piece of work at hand, whose counters begin at 0.
+    fn of_part(self, n: usize) -> Guard {
+        let left = match self.most {
+            u64::MAX => u64::MAX,
+            most => most.saturating_sub(SPENT.get()) / n.max(1) as u64,
+        };
+        Guard { most: left, ..self }
+    }
+}
+
+/// Does a piece of work that ends as soon as it may not go on: its result, or what ended it, as the start of a
+/// sentence. What it changed outside of itself may be half done then. Its budget ends it only if it says so: a piece of
+/// work that looks at its budget itself keeps what it found.
+pub fn guarded<T>(
+    guard: Guard,
+    by_budget: bool,
+    work: impl FnOnce() -> T,
+) -> Result<T, &'static str> {
+    let _outer = Outer::keep();
+    let outer = GUARD.get().map_or(u64::MAX, |outer| outer.most);
+    let most = match by_budget {
+        true => outer.min(MOST.get()),
+        false => outer,
+    };
+    GUARD.set(Some(Guard { most, ..guard }));
+    LOOK.set(SPENT.get());
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        spend(0);
+        work()
+    }));
+    done.map_err(|why| match why.downcast::<Ended>() {
+        Ok(ended) => ended.0,
+        Err(panic) => resume_unwind(panic),
+    })
 }
 
 /// Whether the piece of work at hand has nothing left to spend.
@@ -54,34 +166,79 @@ pub fn part(most: u64) -> Option<u64> {
 
 /// Sets the counter of this thread back when a piece of work ends, however it ends.
 struct Outer {
-    spent: u64,
+    /// `None` where the work counts for the outer one.
+    spent: Option<u64>,
     most: u64,
+    look: u64,
+    guard: Option<Guard>,
+}
+
+impl Outer {
+    /// The state around a piece of work that counts on.
+    fn keep() -> Outer {
+        Outer {
+            spent: None,
+            most: MOST.get(),
+            look: LOOK.get(),
+            guard: GUARD.get(),
+        }
+    }
 }
 
 impl Drop for Outer {
     fn drop(&mut self) {
-        SPENT.set(self.spent);
+        if let Some(spent) = self.spent {
+            SPENT.set(spent);
+        }
         MOST.set(self.most);
+        LOOK.set(self.look);
+        GUARD.set(self.guard);
     }
 }
 
-/// Does a piece of work that may spend `most` units, with a counter of its own: the result, and what it spent. Nothing
-/// is added to the piece of work that it is part of.
-pub fn apart<T>(most: Option<u64>, work: impl FnOnce() -> T) -> (T, u64) {
+/// What a piece of work came to, or what it unwinds with, and the units that it spent.
+type Counted<T> = (Result<T, Box<dyn Any + Send>>, u64);
+
+/// Does a piece of work with a counter of its own, under a guard if it is part of a guarded one.
+fn counted<T>(most: Option<u64>, guard: Option<Guard>, work: impl FnOnce() -> T) -> Counted<T> {
+    let outer = Outer::keep();
     let _outer = Outer {
-        spent: SPENT.replace(0),
-        most: MOST.replace(most.unwrap_or(u64::MAX)),
+        spent: Some(SPENT.replace(0)),
+        ..outer
     };
-    let done = work();
-    (done, SPENT.get())
+    MOST.set(most.unwrap_or(u64::MAX));
+    GUARD.set(guard);
+    LOOK.set(guard.map_or(u64::MAX, |_| LOOK_EVERY));
+    match guard {
+        // Nothing but a defect of the program unwinds here.
+        None => (Ok(work()), SPENT.get()),
+        Some(_) => (catch_unwind(AssertUnwindSafe(work)), SPENT.get()),
+    }
+}
+
+/// The result of a piece of work whose units were added to the whole, or its end.
+fn or_unwind<T>(done: Result<T, Box<dyn Any + Send>>) -> T {
+    done.unwrap_or_else(|why| resume_unwind(why))
+}
+
+/// The guard of each of `n` parts of the piece of work at hand.
+fn guard_of_part(n: usize) -> Option<Guard> {
+    GUARD.get().map(|guard| guard.of_part(n))
+}
+
+/// Does a piece of work that may spend `most` units, with a counter of its own: the result, and what it spent. Nothing
+/// is added to the piece of work that it is part of, whose guard does not end it.
+pub fn apart<T>(most: Option<u64>, work: impl FnOnce() -> T) -> (T, u64) {
+    let (done, spent) = counted(most, None, work);
+    (or_unwind(done), spent)
 }
 
 /// Does a part of the piece of work at hand, which may spend `most` units and no more than what is left.
 pub fn within<T>(most: Option<u64>, work: impl FnOnce() -> T) -> (T, u64) {
     let most = most.into_iter().chain(left()).min();
-    let (done, spent) = apart(most, work);
-    spend(spent);
-    (done, spent)
+    let (done, spent) = counted(most, guard_of_part(1), work);
+    add(spent);
+    (or_unwind(done), spent)
 }
 
 /// Does pieces of work side by side, each with the same share of what is left.
@@ -90,11 +247,14 @@ where
     I: IndexedParallelIterator,
     R: Send,
 {
-    let share = share(pieces.len());
+    let n = pieces.len();
+    let (share, guard) = (share(n), guard_of_part(n));
     #[expect(clippy::disallowed_methods, reason = "the counters are apart")]
-    let done: Vec<(R, u64)> = pieces.map(|piece| apart(share, || work(piece))).collect();
-    spend(done.iter().map(|(_, spent)| spent).sum());
-    done.into_iter().map(|(result, _)| result).collect()
+    let done: Vec<Counted<R>> = pieces
+        .map(|piece| counted(share, guard, || work(piece)))
+        .collect();
+    add(done.iter().map(|(_, spent)| spent).sum());
+    done.into_iter().map(|(done, _)| or_unwind(done)).collect()
 }
 
 /// Does pieces of work side by side that are part of no other: each counts for itself and has no limit but its own. A
@@ -113,11 +273,12 @@ pub fn both<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    let share = share(2);
+    let (share, guard) = (share(2), guard_of_part(2));
     #[expect(clippy::disallowed_methods, reason = "the counters are apart")]
-    let ((a, first), (b, second)) = rayon::join(|| apart(share, a), || apart(share, b));
-    spend(first.saturating_add(second));
-    (a, b)
+    let ((a, first), (b, second)) =
+        rayon::join(|| counted(share, guard, a), || counted(share, guard, b));
+    add(first.saturating_add(second));
+    (or_unwind(a), or_unwind(b))
 }
 
 #[cfg(test)]

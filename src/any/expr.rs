@@ -318,6 +318,7 @@ impl Exprs {
         let (mut out, mut seen) = (FxHashSet::default(), FxHashSet::default());
         let mut stack = vec![word];
         while let Some(id) = stack.pop() {
+            work::spend(1);
             if !self.is_data(id) || !seen.insert(id) {
                 continue;
             }
@@ -570,11 +571,16 @@ impl Exprs {
 
     /// The expressions with some nodes put in the place of others.
     pub(super) fn substitute(&mut self, ids: &[Id], map: &FxHashMap<Id, Id>) -> Vec<Id> {
-        let mut done: FxHashMap<Id, Id> = map.clone();
+        self.rewritten(ids, &mut map.clone())
+    }
+
+    /// The same for many calls, which share what became of each node.
+    pub(super) fn rewritten(&mut self, ids: &[Id], done: &mut FxHashMap<Id, Id>) -> Vec<Id> {
         let mut out = Vec::with_capacity(ids.len());
         for &root in ids {
             let mut stack = vec![root];
             while let Some(&id) = stack.last() {
+                work::spend(1);
                 if done.contains_key(&id) || self.full {
                     stack.pop();
                     continue;
@@ -615,11 +621,12 @@ impl Exprs {
 
     /// The symbols below some nodes.
     pub(super) fn symbols_of(&self, ids: &[Id]) -> Vec<u32> {
-        let mut seen = vec![false; self.nodes.len()];
+        let mut seen = FxHashSet::default();
         let mut out = Vec::new();
         let mut stack = ids.to_vec();
         while let Some(id) = stack.pop() {
-            if std::mem::replace(&mut seen[id.0 as usize], true) {
+            work::spend(1);
+            if !seen.insert(id) {
                 continue;
             }
             if let Node::Symbol(s) = self.node(id) {
@@ -635,6 +642,7 @@ impl Exprs {
     pub(super) fn has_product(&self, id: Id) -> bool {
         let (mut stack, mut seen) = (vec![id], FxHashSet::default());
         while let Some(id) = stack.pop() {
+            work::spend(1);
             if !seen.insert(id) {
                 continue;
             }

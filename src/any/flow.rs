@@ -6,6 +6,7 @@
 //! back but through its header. Not claimed: an order for irreducible code; there is none.
 
 use crate::kernel::structured::{Blocks, NONE};
+use crate::work;
 
 /// A natural loop.
 #[derive(Clone, Debug)]
@@ -35,10 +36,12 @@ impl Flow {
     pub(super) fn new(blocks: &Blocks) -> Option<Flow> {
         let mut order = reverse_postorder(blocks);
         let mut place = places(blocks.len(), &order);
-        let dominator = dominators(blocks, &order, &place);
+        let predecessors = predecessors(blocks, &order);
+        let dominator = dominators(&predecessors, &order, &place);
         let dominates = |a: u32, b: u32| {
             let mut at = b;
             while place[at as usize] > place[a as usize] {
+                work::spend(1);
                 at = dominator[at as usize];
             }
             at == a
@@ -56,6 +59,7 @@ impl Flow {
                 let i = match members.iter().position(|m| m.0 == s) {
                     Some(i) => i,
                     None => {
+                        work::spend(blocks.len() as u64);
                         members.push((s, vec![false; blocks.len()]));
                         members.len() - 1
                     }
@@ -64,8 +68,9 @@ impl Flow {
                 set[s as usize] = true;
                 let mut stack = vec![b];
                 while let Some(x) = stack.pop() {
+                    work::spend(1);
                     if !std::mem::replace(&mut set[x as usize], true) {
-                        stack.extend(order.iter().filter(|p| blocks.successors(**p).contains(&x)));
+                        stack.extend(&predecessors[x as usize]);
                     }
                 }
             }
@@ -76,6 +81,7 @@ impl Flow {
         });
         // Outer loops first: what is inside stays together when the next one is moved.
         for (header, set) in &members {
+            work::spend(set.len() as u64);
             let first = place[*header as usize] as usize;
             let last = (first..order.len()).rev().find(|&i| set[order[i] as usize]);
             let last = last.unwrap_or(first);
@@ -88,6 +94,7 @@ impl Flow {
         let mut loops: Vec<Loop> = Vec::new();
         let mut loop_of = vec![None; blocks.len()];
         for (i, (header, set)) in members.iter().enumerate() {
+            work::spend(set.len() as u64);
             let first = place[*header as usize] as usize;
             let size = set.iter().filter(|m| **m).count();
             loops.push(Loop {
@@ -162,17 +169,22 @@ fn reverse_postorder(blocks: &Blocks) -> Vec<u32> {
     post
 }
 
-/// The immediate dominator of each block that is reached; the entry is its own.
-fn dominators(blocks: &Blocks, order: &[u32], place: &[u32]) -> Vec<u32> {
-    let mut dominator = vec![NONE; blocks.len()];
-    if let Some(&entry) = order.first() {
-        dominator[entry as usize] = entry;
-    }
-    let mut predecessors: Vec<Vec<u32>> = vec![Vec::new(); blocks.len()];
+/// The blocks that lead to each block, of those that are reached.
+fn predecessors(blocks: &Blocks, order: &[u32]) -> Vec<Vec<u32>> {
+    let mut out: Vec<Vec<u32>> = vec![Vec::new(); blocks.len()];
     for &b in order {
         for &s in blocks.successors(b) {
-            predecessors[s as usize].push(b);
+            out[s as usize].push(b);
         }
+    }
+    out
+}
+
+/// The immediate dominator of each block that is reached; the entry is its own.
+fn dominators(predecessors: &[Vec<u32>], order: &[u32], place: &[u32]) -> Vec<u32> {
+    let mut dominator = vec![NONE; predecessors.len()];
+    if let Some(&entry) = order.first() {
+        dominator[entry as usize] = entry;
     }
     let mut changed = true;
     while changed {
@@ -189,6 +201,7 @@ fn dominators(blocks: &Blocks, order: &[u32], place: &[u32]) -> Vec<u32> {
                     continue;
                 }
                 while meet != other {
+                    work::spend(1);
                     if place[meet as usize] > place[other as usize] {
                         meet = dominator[meet as usize];
                     } else {

@@ -17,6 +17,7 @@ use super::linear::{Atom, Poly, excluded};
 use super::state::Counter;
 use crate::spec::Limits;
 use crate::term::BitsOp;
+use crate::work;
 
 /// Words below each other that are read as sums.
 const MAX_DEPTH: usize = 48;
@@ -271,7 +272,8 @@ impl<'a> Integers<'a> {
 
     /// A polynomial that is congruent to the word modulo 2^width.
     fn congruent(&mut self, id: Id, sign: bool, depth: usize) -> Option<Poly> {
-        if depth > MAX_DEPTH {
+        work::spend(1);
+        if depth > MAX_DEPTH || work::is_over() {
             return Some(self.atom(id, sign));
         }
         let width = self.e.width(id);

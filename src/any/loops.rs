@@ -18,6 +18,7 @@ use super::expr::{Id, Level, Symbol};
 use super::limits::MAX_ZEROS;
 use super::state::{Counter, Known, Open, Registers, Summary, Walk};
 use crate::kernel::RegId;
+use crate::work;
 
 impl Walk<'_> {
     /// Opens a loop: each register that it writes becomes a symbol.
@@ -37,6 +38,7 @@ impl Walk<'_> {
         let mut written: Vec<RegId> = Vec::new();
         let it = &self.flow.loops[l];
         for &b in &self.flow.order[it.first..it.end] {
+            work::spend(self.blocks.range(b).len() as u64);
             for pc in self.blocks.range(b) {
                 self.kernel.insts[pc as usize]
                     .op
@@ -93,6 +95,7 @@ impl Walk<'_> {
     /// The condition and registers at the header of the loop that was opened last.
     pub(super) fn header(&mut self, before: (Id, Registers)) -> (Id, Registers) {
         let mut regs = before.1.as_ref().clone();
+        work::spend(regs.len() as u64);
         let Some(top) = self.open.last() else {
             return before;
         };
@@ -281,7 +284,7 @@ impl Walk<'_> {
         }
         let known: Vec<Known> = self.out.known[top.marks[4]..].to_vec();
         for k in known {
-            let both = self.e.substitute(&[k.premise, k.holds], &map);
+            let both = self.e.rewritten(&[k.premise, k.holds], &mut map);
             self.out.known.push(Known {
                 premise: both[0],
                 holds: both[1],
@@ -289,9 +292,9 @@ impl Walk<'_> {
         }
         let counters: Vec<Counter> = self.out.counters[top.marks[5]..].to_vec();
         for c in counters {
-            let ids = self.e.substitute(
+            let ids = self.e.rewritten(
                 &[c.symbol, c.start, c.step, c.count, c.goes_on, c.next],
-                &map,
+                &mut map,
             );
             self.out.counters.push(Counter {
                 symbol: ids[0],
@@ -307,7 +310,7 @@ impl Walk<'_> {
         let exits: Vec<(u32, Id, Registers)> = top
             .exits
             .iter()
-            .map(|(b, c, regs)| self.moved(*b, *c, regs, &map))
+            .map(|(b, c, regs)| self.moved(*b, *c, regs, &mut map))
             .collect();
         let ended = self.out.ends.len() > top.marks[2];
         self.out.loops.insert(l, summary);

@@ -606,7 +606,10 @@ impl<'a> Question<'a> {
     /// launch does. None if none was found.
     fn modelled(&self) -> Result<Vec<Concrete>, Failure> {
         let found = self.subject(|subject| {
-            work::within(work::part(PROOF), || proof::launches_of_facts(subject)).0
+            let models = || proof::launches_of_facts(subject);
+            let (found, _) = work::within(work::part(PROOF), || self.limits.guarded(models));
+            // That none was found in time says nothing.
+            found.unwrap_or_else(|_| Some(Vec::new()))
         })?;
         found.ok_or_else(|| self.contradiction())
     }

@@ -7,6 +7,7 @@
 use rustc_hash::FxHashSet;
 
 use super::assumed::launch_conditions;
+use super::expr::Id;
 use super::flow::Flow;
 use super::gates::{Holds, together};
 use super::launches::Concrete;
@@ -22,42 +23,24 @@ use crate::spec::{Field, Value};
 /// Whether there is a launch in which the kernel may break.
 pub(super) fn prove(subject: &Subject) -> Proof {
     let mut out = Proof::default();
-    let kernel = subject.kernel;
-    let blocks = Blocks::new(kernel);
-    let flow = Flow::new(&blocks).filter(|_| kernel.insts.len() <= MAX_INSTRUCTIONS);
-    let Some(flow) = flow else {
-        let message = "the control flow has loops with several entries, or is too large";
-        out.open.push(Finding::new(
-            Part::Kernel,
-            UnknownKind::UnboundedLoop,
-            message,
-        ));
-        return out;
-    };
-    let f = subject.freedom;
-    let mut written: FxHashSet<u32> = FxHashSet::default();
-    let mut always;
-    let walk = loop {
-        let mut walk = Walk::new(
-            kernel,
-            subject.resolved,
-            &blocks,
-            &flow,
-            (f.block, f.grid, f.most),
-        )
-        .with_written(written.clone());
-        always = launch_conditions(&mut walk, f);
-        walk.always = always.clone();
-        let plain = always.iter().filter(|c| !walk.e.has_product(**c));
-        walk.plain = plain.copied().collect();
-        walk.limits = Some(*subject.limits);
-        walk.run();
-        walk.end_copies();
-        let writes = walk.writes();
-        if writes.is_subset(&written) {
-            break walk;
+    let blocks = Blocks::new(subject.kernel);
+    let read = subject.limits.guarded(|| {
+        let is_large = subject.kernel.insts.len() > MAX_INSTRUCTIONS;
+        Flow::new(&blocks).filter(|_| !is_large)
+    });
+    let flow = match read {
+        Ok(Some(flow)) => flow,
+        Ok(None) => {
+            let message = "the control flow has loops with several entries, or is too large";
+            let found = Finding::new(Part::Kernel, UnknownKind::UnboundedLoop, message);
+            out.open.push(found);
+            return out;
         }
-        written.extend(writes);
+        Err(why) => return ended(out, why),
+    };
+    let (walk, always) = match subject.limits.guarded(|| walked(subject, &blocks, &flow)) {
+        Ok(walked) => walked,
+        Err(why) => return ended(out, why),
     };
     out.numbers = numbers_read(subject, &walk);
     let mut prover = Prover {
@@ -69,8 +52,45 @@ pub(super) fn prove(subject: &Subject) -> Proof {
         warps: None,
         theirs: Vec::new(),
     };
-    prover.all();
-    prover.out
+    let all = subject.limits.timed(|| prover.all());
+    match all {
+        Ok(()) => prover.out,
+        Err(why) => {
+            prover.out.holds = false;
+            ended(prover.out, why)
+        }
+    }
+}
+
+/// A proof that a limit ended.
+fn ended(mut proof: Proof, why: &str) -> Proof {
+    let message = format!("{why} while the code was read for every launch");
+    let found = Finding::new(Part::Kernel, UnknownKind::Limit, message);
+    proof.open.push(found);
+    proof
+}
+
+/// All that an arbitrary thread does, and the conditions of every launch.
+fn walked<'a>(subject: &'a Subject, blocks: &'a Blocks, flow: &'a Flow) -> (Walk<'a>, Vec<Id>) {
+    let f = subject.freedom;
+    let mut written: FxHashSet<u32> = FxHashSet::default();
+    loop {
+        let sizes = (f.block, f.grid, f.most);
+        let mut walk = Walk::new(subject.kernel, subject.resolved, blocks, flow, sizes)
+            .with_written(written.clone());
+        let always = launch_conditions(&mut walk, f);
+        walk.always = always.clone();
+        let plain = always.iter().filter(|c| !walk.e.has_product(**c));
+        walk.plain = plain.copied().collect();
+        walk.limits = Some(*subject.limits);
+        walk.run();
+        walk.end_copies();
+        let writes = walk.writes();
+        if writes.is_subset(&written) {
+            return (walk, always);
+        }
+        written.extend(writes);
+    }
 }
 
 /// A launch, and those with one integer a little larger: what divides a number is not always among the conditions.

@@ -12,15 +12,16 @@ impl Walk<'_> {
     pub(super) fn replace(&mut self, map: &FxHashMap<Id, Id>, summary: &mut Summary) {
         let Some(top) = self.open.last() else { return };
         let (marks, l) = (top.marks, top.index);
-        self.rewrite(marks, map);
+        let done = &mut map.clone();
+        self.rewrite(marks, done);
         for list in [&mut summary.first, &mut summary.next] {
             let keys: Vec<Id> = list.keys().copied().collect();
             let values: Vec<Id> = keys.iter().map(|k| list[k]).collect();
-            let values = self.e.substitute(&values, map);
+            let values = self.e.rewritten(&values, done);
             *list = keys.into_iter().zip(values).collect();
         }
         if let Some(on) = summary.goes_on {
-            summary.goes_on = Some(self.e.substitute(&[on], map)[0]);
+            summary.goes_on = Some(self.e.rewritten(&[on], done)[0]);
         }
         let inner: Vec<usize> = self.inner(l);
         for i in inner {
@@ -28,12 +29,12 @@ impl Walk<'_> {
                 for list in [&mut s.first, &mut s.next] {
                     let keys: Vec<Id> = list.keys().copied().collect();
                     let values: Vec<Id> = keys.iter().map(|k| list[k]).collect();
-                    let values = self.e.substitute(&values, map);
+                    let values = self.e.rewritten(&values, done);
                     *list = keys.into_iter().zip(values).collect();
                 }
                 for slot in [&mut s.goes_on, &mut s.before] {
                     if let Some(id) = *slot {
-                        *slot = Some(self.e.substitute(&[id], map)[0]);
+                        *slot = Some(self.e.rewritten(&[id], done)[0]);
                     }
                 }
                 self.out.loops.insert(i, s);
@@ -46,7 +47,7 @@ impl Walk<'_> {
             .unwrap_or_default();
         let exits = exits
             .into_iter()
-            .map(|(b, c, regs)| self.moved(b, c, &regs, map))
+            .map(|(b, c, regs)| self.moved(b, c, &regs, done))
             .collect();
         if let Some(top) = self.open.last_mut() {
             top.exits = exits;
@@ -58,19 +59,19 @@ impl Walk<'_> {
         b: u32,
         c: Id,
         regs: &Registers,
-        map: &FxHashMap<Id, Id>,
+        done: &mut FxHashMap<Id, Id>,
     ) -> (u32, Id, Registers) {
         let mut all = regs.as_ref().clone();
         all.push(c);
-        let mut all = self.e.substitute(&all, map);
+        let mut all = self.e.rewritten(&all, done);
         let c = all.pop().unwrap_or(c);
         (b, c, Rc::new(all))
     }
 
-    pub(super) fn rewrite(&mut self, marks: [usize; 8], map: &FxHashMap<Id, Id>) {
+    pub(super) fn rewrite(&mut self, marks: [usize; 8], done: &mut FxHashMap<Id, Id>) {
         let e = &mut self.e;
         let o = &mut self.out;
-        let mut one = |id: &mut Id| *id = e.substitute(&[*id], map)[0];
+        let mut one = |id: &mut Id| *id = e.rewritten(&[*id], done)[0];
         let own = o.own[marks[7]..].iter_mut();
         for a in o.accesses[marks[0]..].iter_mut().chain(own) {
             one(&mut a.offset);

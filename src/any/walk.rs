@@ -14,6 +14,7 @@ use super::state::{Ended, Registers, Walk};
 use crate::answer::UnknownKind;
 use crate::kernel::structured::NONE;
 use crate::kernel::{Op, Pc};
+use crate::work;
 
 impl Walk<'_> {
     /// Reads all of the code.
@@ -102,6 +103,7 @@ impl Walk<'_> {
         let given = self.e.literals(path);
         let mut regs = last.1.as_ref().clone();
         for way in rest.iter().rev() {
+            work::spend(regs.len() as u64);
             let mut when = self.e.truth(true);
             for l in self.e.literals(way.0) {
                 if !given.contains(&l) {
@@ -125,6 +127,7 @@ impl Walk<'_> {
         'again: loop {
             for i in 0..list.len() {
                 for j in i + 1..list.len() {
+                    work::spend(1);
                     let before = self.e.len();
                     let or = self.e.or(list[i], list[j]);
                     let literals = |e: &Exprs, id| e.literals(id).len();
@@ -206,6 +209,7 @@ impl Walk<'_> {
                         .get(target.0 as usize)
                         .copied()
                         .unwrap_or(NONE);
+                    work::spend(regs.len() as u64);
                     self.way(to, when, Rc::new(regs.clone()));
                     path = self.e.and(path, not);
                 }
@@ -221,6 +225,8 @@ impl Walk<'_> {
                     let inside = self.e.compare(super::expr::Order::Below, index, count);
                     let what = "the index of a branch may lie outside of its table";
                     self.duty(pc, when, inside, what);
+                    work::spend(regs.len() as u64);
+                    let here = Rc::new(regs.clone());
                     for (i, target) in targets.iter().enumerate() {
                         let n = self.e.constant(i as u64, 32);
                         let is = self.e.compare(super::expr::Order::Equal, index, n);
@@ -231,7 +237,7 @@ impl Walk<'_> {
                             .copied()
                             .unwrap_or(NONE);
                         let when = self.e.and(when, is);
-                        self.way(to, when, Rc::new(regs.clone()));
+                        self.way(to, when, here.clone());
                     }
                     path = self.e.and(path, not);
                 }

@@ -17,6 +17,7 @@ use rustc_hash::FxBuildHasher;
 use super::operands::uses;
 use super::{
     Addr, AsyncOp, ClusterOp, GlobalId, Inst, IntOp, Kernel, NumTy, Op, RegId, Space, Src,
+    lies_in_one,
 };
 
 /// How values flow.
@@ -137,11 +138,12 @@ impl Graph {
     /// The flow of a kernel.
     pub(super) fn new(kernel: &Kernel, flow: Flow) -> Graph {
         let regs = kernel.reg_width.len() as u32;
+        let unaddressed = kernel.unaddressed_in_order();
         let mut graph = Graph {
             regs,
             cells: HashMap::with_hasher(FxBuildHasher),
             nodes: regs + 4,
-            unaddressed: kernel.unaddressed.clone(),
+            unaddressed,
             edges: Vec::new(),
             globals: Vec::new(),
             global_count: kernel.globals.len(),
@@ -241,8 +243,7 @@ impl Graph {
             self.nodes += 1;
             self.edges.push((node, anywhere));
             let (from, end) = (at * 4, at * 4 + 4);
-            let mut parts = self.unaddressed.iter();
-            if !parts.any(|(a, b)| i64::from(*a) <= from && end <= i64::from(*b)) {
+            if !lies_in_one(&self.unaddressed, (from, end)) {
                 self.edges.push((node, self.addressed()));
             }
         }

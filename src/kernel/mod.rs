@@ -327,7 +327,21 @@ pub enum SymbolRef {
     Generic(GlobalId),
 }
 
+/// Whether bytes from one offset to another lie in one of some parts that are in order and apart.
+pub(crate) fn lies_in_one(parts: &[(u32, u32)], (from, end): (i64, i64)) -> bool {
+    let before = parts.partition_point(|part| i64::from(part.0) <= from);
+    let last = before.checked_sub(1).and_then(|i| parts.get(i));
+    last.is_some_and(|part| end <= i64::from(part.1))
+}
+
 impl Kernel {
+    /// The parts of local memory that no address leads to, by their offsets.
+    pub(crate) fn unaddressed_in_order(&self) -> Vec<(u32, u32)> {
+        let mut parts = self.unaddressed.clone();
+        parts.sort_unstable();
+        parts
+    }
+
     /// True if it asks for the launch of other clusters to be cancelled.
     pub fn cancels_launches(&self) -> bool {
         let asks = |op: &AsyncOp| matches!(op, AsyncOp::Cluster(op) if matches!(**op, ClusterOp::Cancel { .. }));

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Addr, Inst, IntTy, Kernel, NumTy, Op, RegId, Space, Src};
+use super::{Addr, Inst, IntTy, Kernel, NumTy, Op, RegId, Space, Src, lies_in_one};
 
 /// A piece of local memory: its first byte and its bits.
 type Piece = (u32, u32);
@@ -40,11 +40,12 @@ pub fn promoted(kernel: &Kernel) -> Kernel {
         }
         before = Some((at, before.map_or(end, |b| b.1.max(end))));
     }
+    let unaddressed = kernel.unaddressed_in_order();
     pieces.retain(|&at, (bits, _)| {
         let (from, end) = (at, at + *bits / 8);
-        let inside = |range: &&(u32, u32)| range.0 <= from && end <= range.1;
         let apart = |range: &(i64, i64)| i64::from(end) <= range.0 || range.1 <= i64::from(from);
-        kernel.unaddressed.iter().any(|r| inside(&r)) && kept.iter().all(apart)
+        let piece = (i64::from(from), i64::from(end));
+        lies_in_one(&unaddressed, piece) && kept.iter().all(apart)
     });
     for (at, (bits, reg)) in &mut pieces {
         *reg = Some(RegId(out.reg_width.len() as u32));

@@ -198,7 +198,8 @@ impl Terms {
             let written = chosen.written.iter().filter(|e| is_in(&e.0));
             let written: Vec<(Vec<i64>, TermId)> = written.cloned().collect();
             let absent = chosen.absent.iter().filter(|at| is_in(at));
-            match importer.elements(way, &written) {
+            let elements = limits.guarded(|| importer.elements(way, &written));
+            match elements.unwrap_or_else(|why| Err(why.into())) {
                 Ok(elements) => out.push(Output {
                     array,
                     elements,

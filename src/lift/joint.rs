@@ -1,7 +1,6 @@
 //! All sizes of a launch together: the texts that the elements of an output may have.
 
 use std::rc::Rc;
-use std::time::Instant;
 
 use indexmap::IndexSet;
 
@@ -25,8 +24,6 @@ pub(super) struct Joint<'a> {
     /// The arrays at each size.
     pub arrays: &'a [Vec<spec::Array>],
     pub taken: &'a [String],
-    /// When to give up.
-    pub deadline: Option<Instant>,
     /// The launch does not run all CTAs, so that elements that it does not write may have any value.
     pub is_part: bool,
 }
@@ -77,7 +74,6 @@ impl Joint<'_> {
                 vars: (0..rank).chain(sizes.iter().copied()).collect(),
                 sizes,
                 divisors: self.divisors(),
-                deadline: self.deadline,
             },
             scope,
             extents: extents.clone(),
@@ -155,7 +151,6 @@ impl Joint<'_> {
             vars: sizes.to_vec(),
             sizes: sizes.to_vec(),
             divisors: self.divisors(),
-            deadline: self.deadline,
         };
         let envs: Vec<Vec<i64>> = self
             .sizes

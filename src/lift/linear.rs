@@ -4,11 +4,10 @@
 //! a constant or a size. A candidate is solved for on few rows and tried on all, and a row that it misses joins the
 //! few; so long families cost one pass each. Where rows leave a coefficient open it is 0.
 
-use std::time::Instant;
-
-use crate::spec::Limits;
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
+
+use crate::work;
 
 /// What a coefficient stands before, variables by their places in the scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,26 +132,13 @@ pub(super) struct Material {
     pub sizes: Vec<usize>,
     /// Numbers that an index may be divided by.
     pub divisors: Vec<i64>,
-    /// When to give up.
-    pub deadline: Option<Instant>,
 }
 
 impl Material {
-    pub(super) fn is_late(&self) -> bool {
-        let limits = Limits {
-            deadline: self.deadline,
-            memory: None,
-        };
-        limits.is_late()
-    }
-
     /// An expression with these values.
     pub(super) fn fit(&self, rows: &Rows) -> Option<Linear> {
         let mut found = None;
         self.candidates(&mut |features| {
-            if self.is_late() {
-                return true;
-            }
             let Some((numbers, 1)) = solve(features, rows) else {
                 return false;
             };
@@ -243,6 +229,7 @@ fn solve(features: &[Feature], rows: &Rows) -> Option<(Vec<i128>, i128)> {
     let mut solution = (vec![0i128; width], 1i128);
     'again: loop {
         for (env, target) in rows {
+            work::spend(1);
             let row = values(env);
             let mut sum = row.iter().zip(&solution.0).map(|(a, b)| a.checked_mul(*b));
             let sum = sum.try_fold(0i128, |s, x| s.checked_add(x?))?;
@@ -323,7 +310,6 @@ mod tests {
             },
             sizes: if sizes.len() > 1 { vec![0] } else { vec![] },
             divisors: vec![2, 3, 4, 8],
-            deadline: None,
         };
         let found = material.fit(&rows)?;
         for (env, value) in &rows {

@@ -19,7 +19,7 @@ use crate::check;
 use crate::input::Files;
 use crate::report::{Failure, Report, Verdict};
 use crate::spec::launch::Selection;
-use crate::spec::{Array, Layers, Limits, Origin, Settings, Setup, Sizes};
+use crate::spec::{Array, Layers, Limits, Origin, Settings, Setup, Sizes, limits};
 use crate::term::ArrayId;
 use crate::work;
 
@@ -132,7 +132,11 @@ impl Line {
 
 fn unlifted(name: &str, why: &str) -> Finding<UnknownKind> {
     let message = format!("{name} has no formula: {why}");
-    Finding::new(Part::Kernel, UnknownKind::NotLifted, message)
+    let kind = match limits::ends_with(why) {
+        true => UnknownKind::Limit,
+        false => UnknownKind::NotLifted,
+    };
+    Finding::new(Part::Kernel, kind, message)
 }
 
 fn refused(why: &str, formula: &str) -> Finding<UnknownKind> {
@@ -262,16 +266,17 @@ impl<'a> Lifting<'a> {
             lifted.push(outputs);
             resisting.extend(errors);
         }
+        let longest = ends.iter().max();
+        let limits = Limits {
+            deadline: longest.and_then(|e| Instant::now().checked_add(*e)),
+            memory: None,
+        };
         let arrays: Vec<Vec<Array>> = self.setups.iter().map(|s| s.arrays.0.clone()).collect();
         let taken = self.taken();
         let joint = Joint {
             sizes: self.sizes,
             arrays: &arrays,
             taken: &taken,
-            deadline: ends
-                .iter()
-                .max()
-                .and_then(|e| Instant::now().checked_add(*e)),
             is_part: self.is_part(),
         };
         let mut out = Vec::new();
@@ -292,7 +297,11 @@ impl<'a> Lifting<'a> {
             let texts = match (why, each.len() == lifted.len()) {
                 (Some((_, why)), _) => Err(why.clone()),
                 (None, false) => Err("it is not written at every size".into()),
-                (None, true) => joint.texts(line.array, &each, &mut self.forest, &self.constants),
+                (None, true) => {
+                    let forest = &mut self.forest;
+                    let texts = || joint.texts(line.array, &each, forest, &self.constants);
+                    limits.guarded(texts).unwrap_or_else(|why| Err(why.into()))
+                }
             };
             out.push((i, texts));
         }

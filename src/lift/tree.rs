@@ -9,6 +9,8 @@ use num_rational::BigRational;
 use num_traits::One;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use crate::work;
+
 /// A place with the least and the greatest number that stands there.
 type Spread = (Place, i64, i64);
 
@@ -111,6 +113,7 @@ pub(super) struct Forest {
 impl Forest {
     /// The number of a tree.
     pub(super) fn put(&mut self, tree: Tree) -> Id {
+        work::spend(1);
         if let Some(i) = self.trees.get_index_of(&tree) {
             return Id(i as u32);
         }

@@ -20,6 +20,7 @@ use super::expr::{Expr, Fold};
 use super::linear::{Linear, Material, Rows};
 use super::region::{Env, Sets, extended};
 use super::tree::{Forest, Id, Q, Shape, Subscript, Tree};
+use crate::work;
 
 /// An element with the tuples of its bound variables.
 type Member = (Env, Vec<Vec<i64>>);
@@ -78,9 +79,7 @@ impl Unifier<'_> {
         let Some(&(_, first)) = family.first() else {
             return Err("there is no element".into());
         };
-        if self.material.is_late() {
-            return Err("the time is over".into());
-        }
+        work::spend(family.len() as u64);
         if family.len() > MAX_MEMBERS {
             return Err(format!("there are {} alike parts", family.len()));
         }

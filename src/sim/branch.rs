@@ -17,7 +17,7 @@ use std::rc::Rc;
 use crate::kernel::region::Region;
 use crate::kernel::structured::{Blocks, NONE};
 use crate::kernel::{Op, Pc, Src};
-use crate::term::TermId;
+use crate::term::{Term, TermId};
 
 use super::address::carry::Carried;
 use super::address::derive::Arg;
@@ -32,6 +32,16 @@ const MAX_STEPS: u32 = 1 << 14;
 /// Most branches on one way.
 const MAX_LITERALS: usize = 1 << 8;
 
+/// Most rounds of a loop whose end asks numbers that data choose. An integer has bits to be used up, or a range that
+/// facts give; of a number nothing is used up, and each round asks more of it than the one before.
+const MAX_ROUNDS: usize = 1 << 4;
+
+/// Parts of a condition that are looked at for what it compares.
+const MAX_PARTS: usize = 16;
+
+/// No branch: what ways that met have in common.
+const MET: u32 = u32::MAX;
+
 /// The regions of branches that were taken both ways so far.
 #[derive(Debug, Default)]
 pub(super) struct Regions {
@@ -44,6 +54,8 @@ type Conditions = Rc<[TermId; LANES]>;
 /// One branch of a way.
 #[derive(Clone, Debug)]
 struct Literal {
+    /// The instruction behind the branch.
+    fall: u32,
     /// Serial of the branch in the walk, and whether it was taken.
     branch: u32,
     taken: bool,
@@ -70,6 +82,8 @@ enum End {
     Stop(Stop),
     /// The region cannot be walked.
     Unstructured,
+    /// A loop of the region ends where data say so, which no round shows.
+    Endless,
 }
 
 impl From<Stop> for End {
@@ -110,8 +124,11 @@ impl Machine<'_> {
         match result {
             Ok(()) => Ok(Flow::Set),
             Err(End::Stop(s)) => Err(s),
-            Err(End::Unstructured) => {
-                self.ask_for_ways(&under, pc)?;
+            Err(end) => {
+                // Runs that each decide a few rounds do not end such a loop either.
+                if matches!(end, End::Unstructured) {
+                    self.ask_for_ways(&under, pc)?;
+                }
                 let lane = under.mask.trailing_zeros() as usize;
                 let v = Val::Pred(under.cond[lane]);
                 self.data_dependent_branch(w, under.mask, pc, v);
@@ -317,8 +334,15 @@ impl Machine<'_> {
         fall: u32,
     ) -> Result<(), End> {
         let split = under.mask != 0;
+        let rounds = way.literals.iter().filter(|l| l.fall == fall).count();
+        if split && rounds >= MAX_ROUNDS && self.ask_numbers(under) {
+            return Err(End::Endless);
+        }
         if way.literals.len() >= MAX_LITERALS {
-            return Err(End::Unstructured);
+            return Err(match rounds * 2 >= MAX_LITERALS {
+                true => End::Endless,
+                false => End::Unstructured,
+            });
         }
         let serial = walk.serial;
         walk.serial += split as u32;
@@ -351,6 +375,7 @@ impl Machine<'_> {
                     }
                 }
                 literals.push(Literal {
+                    fall,
                     branch: serial,
                     taken: side,
                     cond: Rc::new(cond),
@@ -369,6 +394,26 @@ impl Machine<'_> {
             self.lead_to(walk, next, to)?;
         }
         Ok(())
+    }
+
+    /// Whether the condition of some lane compares numbers.
+    fn ask_numbers(&self, under: &Under) -> bool {
+        let mut conditions = lanes(under.mask).map(|lane| under.cond[lane]);
+        conditions.any(|cond| self.asks_numbers(cond))
+    }
+
+    fn asks_numbers(&self, cond: TermId) -> bool {
+        let (store, mut open) = (&self.values.store, vec![cond]);
+        for _ in 0..MAX_PARTS {
+            match open.pop().map(|t| store.get(t)) {
+                Some(Term::RCmp(..)) => return true,
+                Some(Term::Not(a)) => open.push(a),
+                Some(Term::And(a, b) | Term::Or(a, b)) => open.extend([a, b]),
+                Some(_) => {}
+                None => return false,
+            }
+        }
+        false
     }
 
     /// A way leads to the block or join that starts at a pc.
@@ -475,6 +520,7 @@ impl Machine<'_> {
                 };
             }
             literals.push(Literal {
+                fall: MET,
                 branch: walk.serial,
                 taken: true,
                 cond: Rc::new(cond),

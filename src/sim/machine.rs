@@ -154,6 +154,8 @@ pub(super) struct Machine<'k> {
     pub budget: u32,
     /// True once a limit was reached within an instruction.
     pub late: bool,
+    /// Accesses out of bounds.
+    pub runaway: super::runaway::Runaway,
     /// Loads that are taken to be of no use.
     pub unused: super::unused::Unused,
     /// Serials of the values that they got.
@@ -433,6 +435,7 @@ impl<'k> Machine<'k> {
             executed: vec![0; kernel.insts.len()],
             budget: 1,
             late: false,
+            runaway: super::runaway::Runaway::default(),
             unused: Default::default(),
             unused_serials: FxHashSet::default(),
             dice: None,

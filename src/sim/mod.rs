@@ -74,6 +74,7 @@ pub mod race;
 mod residues;
 mod rounding;
 mod run;
+mod runaway;
 mod scatter;
 pub(crate) mod schedule;
 pub mod shadow;

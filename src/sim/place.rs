@@ -383,6 +383,7 @@ impl Machine<'_> {
         if let Some(&lane) = rounded.first() {
             self.outside_if_rounded(w, lane, pc);
         }
+        let outside = bad.iter().filter(|b| b.1).count() as u64;
         let mut dropped = Vec::new();
         for &(i, outside) in bad.iter().rev() {
             let t = targets.remove(i);
@@ -435,6 +436,9 @@ impl Machine<'_> {
                 }),
                 None => self.defect(kind, vec![site], || message),
             }
+        }
+        if outside > 0 {
+            self.left_its_array(outside);
         }
     }
 

@@ -219,6 +219,11 @@ impl Machine<'_> {
     }
 
     fn over_limit(&mut self) -> Result<(), Stop> {
+        // A run with values finds it again, and has the time that is left.
+        if self.values.omits && self.has_findings() {
+            self.values.miss();
+            return Err(Stop::Finding);
+        }
         let over = |m: u64| self.footprint() > m;
         let what = match self.limits.reached() {
             Some(what) => what,
@@ -230,6 +235,11 @@ impl Machine<'_> {
             format!("{what} while the kernel was simulated")
         });
         Err(Stop::Finding)
+    }
+
+    fn has_findings(&self) -> bool {
+        let found = &self.found;
+        !(found.defects.is_empty() && found.unknowns.is_empty() && self.order.report.is_empty())
     }
 
     fn footprint(&self) -> u64 {

@@ -45,7 +45,7 @@ fn cancelled() -> bool {
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What ends a run that has a budget, as the start of a sentence.
-pub const SPENT: &str = "the budget of work was spent";
+pub const SPENT: &str = work::SPENT_ALL;
 
 const INTERRUPT: &str = "an interrupt came";
 const CANCELLATION: &str = "it was cancelled";
@@ -57,6 +57,11 @@ pub fn is_of_the_machine(message: &str) -> bool {
     [INTERRUPT, CANCELLATION, TIME, MEMORY]
         .iter()
         .any(|what| message.contains(what))
+}
+
+/// Whether a reason is that a limit was reached.
+pub fn ends_with(why: &str) -> bool {
+    why == SPENT || is_of_the_machine(why)
 }
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -86,26 +91,49 @@ impl Limits {
         work::is_over() || self.deadline.is_some_and(|d| Instant::now() >= d)
     }
 
+    /// Does a piece of work that ends as soon as these limits, or those of the process, are reached: its result, or what
+    /// ended it, as the start of a sentence. Memory is what the process holds, for a pass does not know its own.
+    pub fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T, &'static str> {
+        work::guarded(self.guard(), true, work)
+    }
+
+    /// The same of a piece of work that looks at its budget itself, and then keeps what it found.
+    pub fn timed<T>(&self, work: impl FnOnce() -> T) -> Result<T, &'static str> {
+        work::guarded(self.guard(), false, work)
+    }
+
+    fn guard(&self) -> work::Guard {
+        work::Guard::new(self.deadline, of_the_machine)
+    }
+
     /// What ends the run now, as the start of a sentence, if anything does; what a run itself holds is for the run to compare.
     pub fn reached(&self) -> Option<&'static str> {
-        if INTERRUPTED.load(Ordering::Relaxed) {
-            return Some(INTERRUPT);
+        work::spend(1);
+        match work::is_over() {
+            true => of_the_process().or(Some(SPENT)),
+            false => of_the_machine(self.deadline),
         }
-        if cancelled() {
-            return Some(CANCELLATION);
-        }
-        if self.is_late() {
-            return Some(match work::is_over() {
-                true => SPENT,
-                false => TIME,
-            });
-        }
-        let most = PROCESS.load(Ordering::Relaxed);
-        if most > 0 && resident(&"self").is_some_and(|bytes| bytes > most) {
-            return Some(MEMORY);
-        }
-        None
     }
+}
+
+/// What ends every run of this process, or all that this thread works for.
+fn of_the_process() -> Option<&'static str> {
+    match INTERRUPTED.load(Ordering::Relaxed) {
+        true => Some(INTERRUPT),
+        false => cancelled().then_some(CANCELLATION),
+    }
+}
+
+/// What ends a run now that has this deadline, its budget apart.
+fn of_the_machine(deadline: Option<Instant>) -> Option<&'static str> {
+    if let Some(what) = of_the_process() {
+        return Some(what);
+    }
+    if deadline.is_some_and(|d| Instant::now() >= d) {
+        return Some(TIME);
+    }
+    let most = PROCESS.load(Ordering::Relaxed);
+    (most > 0 && resident(&"self").is_some_and(|bytes| bytes > most)).then_some(MEMORY)
 }
 
 /// True once something that concerns the whole process ends every run.

@@ -17,6 +17,7 @@ mod foreign;
 mod formats;
 mod formulas;
 mod ledger;
+mod limits;
 mod same_bits;
 mod sequences;
 mod serve;
