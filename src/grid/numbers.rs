@@ -80,7 +80,6 @@ fn each(subject: &Subject, ranks: &[u64], stuck: bool) -> (Covered, Option<Memor
         let accesses = outcome.footprint.accesses();
         ran.extend(subject.team(rank));
         done += 1;
-        whole.out.ctas.extend(subject.team(rank));
         // Reads of every array are noted, so that none is missed.
         let _ = whole.add(rank, outcome, accesses);
         match &ended {

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use crate::kernel::region::Region;
 use crate::kernel::structured::{Blocks, NONE};
-use crate::kernel::{Op, Pc, Src};
+use crate::kernel::{NumTy, Op, Pc, Src};
 use crate::term::{Term, TermId};
 
 use super::address::carry::Carried;
@@ -335,7 +335,8 @@ impl Machine<'_> {
     ) -> Result<(), End> {
         let split = under.mask != 0;
         let rounds = way.literals.iter().filter(|l| l.fall == fall).count();
-        if split && rounds >= MAX_ROUNDS && self.ask_numbers(under) {
+        let asks = split && rounds >= MAX_ROUNDS && self.ask_numbers(under);
+        if asks && !self.counts(walk, way.mask) {
             return Err(End::Endless);
         }
         if way.literals.len() >= MAX_LITERALS {
@@ -394,6 +395,23 @@ impl Machine<'_> {
             self.lead_to(walk, next, to)?;
         }
         Ok(())
+    }
+
+    /// Whether the region compares a known integer that it changes: the counter of a loop, which may end it too.
+    fn counts(&self, walk: &Walk, mask: u32) -> bool {
+        let is_known =
+            |r| lanes(mask).all(|lane| matches!(self.warps[walk.w].get(r, lane), Val::Conc(_)));
+        let code = walk.region.blocks.iter().flat_map(|b| b.start..b.end);
+        code.map(Pc).any(|pc| {
+            let op = &self.inst(pc).op;
+            let compares = matches!(op, Op::Setp { ty, .. } | Op::Set { ty, .. } if matches!(ty, NumTy::Int(_)));
+            let (mut all, mut own) = (compares, false);
+            op.uses(&mut |r| {
+                all &= is_known(r);
+                own |= walk.region.defs.binary_search(&r).is_ok();
+            });
+            all && own
+        })
     }
 
     /// Whether the condition of some lane compares numbers.
