@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from . import ptx
+from . import premises, ptx, shape
 from .certificate import Readings, ranges, spelled, union
 from .inputs import ELSEWHERE, Inputs, near
 from .machine import Launch
 from .memory import Memory, Races, Space, Write
 from .operations import step_of
+from .shape import SIDES
 from .values import FORMATS, SIZES, Beyond, Cannot, Field, Mixed, Num, Outside, Reals, Refuted, Stop, exact, take, widened
-
-SIDES = ("reference", "optimized")
 
 SMALL = 1000
 """Instructions of all threads of both kernels, below which more inputs are tried."""
@@ -56,6 +55,8 @@ class Checker:
     def __init__(self, certificate: dict[str, Any], texts: dict[str, str], seed: int) -> None:
         self.certificate, self.seed, self.reals, self.result = certificate, seed, Reals(), Result()
         self.modules = [ptx.read(texts[side], certificate[side]["entry"]) for side in SIDES]
+        shape.against_texts(certificate, self.modules)
+        premises.check(certificate, self.modules)
         self.readings = Readings(certificate, self.modules[0].constants | self.modules[1].constants, self.reals)
         messages = {(a["kind"], a["message"].startswith(POLES)) for a in certificate["assumptions"]}
         self.has_poles, self.has_library = any(p for _, p in messages), any(k == "library-function" for k, _ in messages)
@@ -223,7 +224,7 @@ class Checker:
         """Every byte that is written is listed."""
         lists = self.lists()
         for i, entry in enumerate(self.certificate["arrays"]):
-            if entry["origin"] not in ("pointer", "global") or entry["role"] == "scratch":
+            if not shape.is_compared(entry):
                 if i in lists:
                     raise Refuted(f"{entry['name']} is listed among the outputs, and is none")
                 continue
