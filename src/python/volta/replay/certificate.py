@@ -16,6 +16,7 @@ from .values import FORMATS, Cannot, Reals, Refuted, exact
 
 SCHEMA = "volta-certificate/1"
 
+
 def load(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -74,7 +75,8 @@ class Readings:
             # The constant is the rounded number; a difference is as near as its terms are.
             if isinstance(n, str) or abs(reals.number(n) - value) > terms * Decimal(2) ** (2 - FORMATS[fmt][1]):
                 raise Refuted(f"{bits:#x} is not near {r['reading']}, as which it is read")
-            if any(b != bits and exact(b, fmt) == Fraction(value) for b in range(max(bits - 8, 0), bits + 9)):
+            others = (b for b in range(max(bits - 8, 0), bits + 9) if b != bits and (fmt, b) not in constants)
+            if any(exact(b, fmt) == Fraction(value) for b in others):
                 raise Refuted(f"{bits:#x} is read as {r['reading']}, of which it is no rounding: the format has that number")
             if any(f == fmt and value == v for (f, _), v in self.values.items()):
                 raise Refuted(f"two constants are read as {r['reading']}")

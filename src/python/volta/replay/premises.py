@@ -18,10 +18,10 @@ from .ptx import Module
 from .shape import SIDES
 from .values import Refuted
 
-KINDS = (
-    "finite within-format not-vanishing positive-logarithm defined constant library-function mask alignment extent address-space "
-    "left-out place no-wrap no-overlap alias initial-value visibility scheduling machine wmma-layout fact"
-).split()
+DATA = {"finite", "within-format", "not-vanishing", "positive-logarithm", "defined", "fact", "place", "no-wrap", "initial-value"}
+CODE = {"constant", "library-function", "mask", "visibility", "scheduling", "machine", "wmma-layout"}
+ARRAYS = {"alignment", "extent", "address-space", "left-out", "no-overlap", "alias"}
+KINDS = DATA | CODE | ARRAYS
 """Kinds of assumptions that a proof over the reals of one launch may make."""
 
 
@@ -96,7 +96,8 @@ def of_pointers(certificate: dict[str, Any]) -> Iterator[Needed]:
         for array in sorted({*pointers}):
             aliases = {m for m in said if m.startswith(f"`{names[array]}` and `") and m.endswith("` are the same array")}
             if len(aliases) < pointers.count(array) - 1:
-                raise Refuted(f"several parameters of the {side} point to {names[array]}, and no assumption of kind 'alias' says so")
+                many = f"several parameters of the {side} point to {names[array]}"
+                raise Refuted(f"{many}, and no assumption of kind 'alias' says so")
     if len(all) > 1:
         said_of_all = "different pointer parameters point to arrays that do not overlap"
         yield Needed("no-overlap", (said_of_all,), "it is of several arrays")
@@ -105,7 +106,8 @@ def of_pointers(certificate: dict[str, Any]) -> Iterator[Needed]:
 def of_contents(name: str, digits: str) -> str:
     data = bytes.fromhex(digits)
     shown = digits[:32] + "..." * (len(digits) > 32)
-    return f"`{name}` holds the bytes {shown or '00'} and zeros ({len(data)} bytes, SHA-256 {hashlib.sha256(data).hexdigest()[:16]})"
+    found = hashlib.sha256(data).hexdigest()[:16]
+    return f"`{name}` holds the bytes {shown or '00'} and zeros ({len(data)} bytes, SHA-256 {found})"
 
 
 def of_integers(name: str, fact: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ is compared, unless the certificate lists the array as scratch among what it tak
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -40,14 +41,18 @@ KEYS = {
 BOUND = ("pointer", "bits", "unknown", "map")
 """What a piece of a parameter is bound to: one of these keys stands beside the others."""
 
-NUMBERS = ("parameter", "offset", "bytes", "array", "at", "align", "tests", "dynamic_shared", "block", "grid", "ctas", "lines", "shape")
-"""The keys of whole numbers, alone or in lists; `bytes` and `bits` are words in some places."""
+NUMBERS = {"parameter", "offset", "bytes", "array", "at", "align", "tests", "dynamic_shared"}
+"""The keys of whole numbers; `bytes` and `bits` are words in some places."""
+
+LISTS_OF_NUMBERS = {"block": 1, "grid": 1, "lines": 1, "shape": 1, "ctas": 2}
+"""The keys of lists of whole numbers, or of lists of such."""
 
 TRUTHS = ("warp_sync", "pointers", "partial", "distinct", "sorted", "pow2", "reciprocal")
 
 MAY_BE_NULL = ("ctas", "dynamic_shared", "role", "type", "bytes", "align", "contents")
 
-LISTS = ("arrays", "facts", "floats", "readings", "assumptions", "warnings", "matched", "samples", "inputs", "parameters", "variables")
+LISTS = {*KEYS} - {"", "reference", "pointer", "unknown", "map", "regions"}
+"""The keys of lists of objects."""
 
 WORDS = {
     "origin": ("pointer", "scalar", "global", "const"),
@@ -99,7 +104,7 @@ def launch(side: dict[str, Any], name: str) -> None:
         if not ctas or not inside or len({tuple(c) for c in ctas}) < len(ctas):
             raise Refuted(f"of the {name} no CTAs of its grid are listed, or one twice")
     pieces = sorted((p["parameter"], p["offset"], p["bytes"]) for p in side["parameters"])
-    if any(p[0] == q[0] and p[1] + p[2] > q[1] for p, q in zip(pieces, pieces[1:])):
+    if any(p[0] == q[0] and p[1] + p[2] > q[1] for p, q in pairwise(pieces)):
         raise Refuted(f"a parameter of the {name} is bound twice")
     if len({v["name"] for v in side["variables"]}) < len(side["variables"]):
         raise Refuted(f"a variable of the {name} is named twice")
@@ -143,10 +148,10 @@ def fits(key: str, value: Any, where: str) -> bool:
         return isinstance(value, bool)
     if key in WORDS:
         return value in WORDS[key]
-    is_text = (key, where) in (("bytes", "matched"), ("array", ""))
-    if (key in NUMBERS and not is_text) or (key, where) == ("bits", "facts"):
-        in_lists = {"block": 1, "grid": 1, "lines": 1, "shape": 1, "ctas": 2}.get(key, 0)
-        return are_numbers(value, in_lists)
+    if key in LISTS_OF_NUMBERS:
+        return are_numbers(value, LISTS_OF_NUMBERS[key])
+    if (key in NUMBERS and (key, where) != ("bytes", "matched")) or (key, where) == ("bits", "facts"):
+        return are_numbers(value, 0)
     return isinstance(value, str)
 
 
