@@ -74,6 +74,8 @@ class Module:
     """Lists of labels, for branches by an index."""
     constants: set[tuple[str, int]] = field(default_factory=set)
     """Floats that the text may write, as format and bits."""
+    words: set[int] = field(default_factory=set)
+    """Integers that instructions of the text name."""
     block: list[int] | None = None
     """The block that `.reqntid` asks for."""
     most_threads: int | None = None
@@ -186,6 +188,8 @@ def instruction(module: Module, text: list[str], line: int) -> Instruction:
     opcode = text[at].split(".")
     operands = [operand(t, opcode[-1]) for t in split(text[at + 1 :])]
     for o in [p for given in operands for p in (given, *given.items)]:
+        if o.kind == "bits" and opcode[-1][:1] in "bus":
+            module.words.add(o.value)
         if o.kind == "bits" and abs(o.value) > 1 << 20:
             wide = opcode[-1] == "f64" or o.value >> 32 > 0
             module.constants.add(("f64", o.value) if wide else ("f32", o.value & 0xFFFFFFFF))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .inputs import Inputs, near
 from .machine import Margin
-from .values import FORMATS, Beyond, Outside, Refuted, Stop
+from .values import Beyond, Outside, Refuted, Stop, exact
 
 if TYPE_CHECKING:
     from .checker import Checker, Run
@@ -40,13 +40,27 @@ DIRECTIONS = 48
 DEPTH = 3
 """Margins that are brought to 0 together."""
 
-ITERATIONS = 16
+ITERATIONS = 24
+
+FAR = 1 << 20
+"""Steps along a way where one changes nothing: what is cut off of a number."""
+
+LITERALS = 16
+"""Inputs of numbers that the texts name."""
 
 CLOSE = Decimal(10) ** -80
 """The last step to a root, as a part of where it lies."""
 
 Element = tuple[int, int]
 """An array and the first byte of an element."""
+
+
+class Base(NamedTuple):
+    """An element at the base: whether it is a float, and its number."""
+
+    is_float: bool
+    number: Fraction
+
 
 Way = dict[Element, Fraction]
 """How far each element moves, or where it is."""
@@ -72,8 +86,8 @@ class State:
     margins: Margins
     ways: list[Way]
     held: frozenset[Test] = frozenset()
-    moved: list[Margins] = field(default_factory=list)
-    """The margins one step along each way."""
+    moved: list[list[tuple[int, Margins]]] = field(default_factory=list)
+    """By way, the margins some steps along it."""
 
 
 class Steered(Inputs):
@@ -82,16 +96,17 @@ class Steered(Inputs):
     def __init__(self, certificate: dict[str, Any], domain: Any, seed: str, sample: dict[str, Any], at: Way) -> None:
         super().__init__(certificate, domain, seed, sample, near(Fraction(1)))
         self.seed, self.moved = seed, at
-        self.elements: dict[Element, bool] = {}
-        """The elements that were read, and whether they are floats."""
+        self.elements: dict[Element, Base] = {}
+        """The elements that were read, with their place at the base."""
 
     def value(self, array: int, start: int, kind: str, bits: int | None) -> Any:
-        self.elements[array, start] = kind in FORMATS
-        self.rng, self.away = random.Random(f"{self.seed} {array} {start}"), self.moved.get((array, start), Fraction(0))
+        self.rng, self.element = random.Random(f"{self.seed} {array} {start}"), (array, start)
+        self.away = self.moved.get(self.element, Fraction(0))
         return super().value(array, start, kind, bits)
 
     def integer(self, array: int, width: int, bits: int | None) -> int:
         base = super().integer(array, width, bits)
+        self.elements[self.element] = Base(False, Fraction(base))
         if not self.away:
             return base
         fact, there = self.facts.get(array), base + int(self.away)
@@ -107,7 +122,9 @@ class Steered(Inputs):
             return base
         rounded = Fraction(round(base * 10**9), 10**9)
         low, high = self.limits(array, kind)
-        there = (rounded if low <= rounded <= high else base) + self.away
+        base = rounded if low <= rounded <= high else base
+        self.elements[self.element] = Base(True, base)
+        there = base + self.away
         if not low <= there <= high:
             raise Beyond("a number that its type or a range excludes")
         return there
@@ -118,7 +135,7 @@ class Steering:
         self.checker, self.as_read = checker, as_read
         self.left = max(STEPS, checker.result.steps // 2)
         self.failing: dict[Any, str] = {}
-        self.elements: dict[Element, bool] = {}
+        self.elements: dict[Element, Base] = {}
         self.sample = checker.certificate["regions"]["samples"][0]
 
     def cost(self) -> int:
@@ -129,17 +146,32 @@ class Steering:
         first = self.margins({})
         if not first:
             return self.failing
+        self.literals()
         queue = [State({}, first, self.directions())]
         while queue and self.left > 0:
             queue.extend(self.around(queue.pop(0)))
         return self.failing
+
+    def literals(self) -> None:
+        """Some elements are numbers that the texts name, or next to one: what no secant finds is often named."""
+        modules, rng = self.checker.modules, random.Random(f"{self.checker.seed} literals")
+        floats = sorted({q for m in modules for fmt, bits in m.constants if not isinstance(q := exact(bits, fmt), str)})
+        words = sorted({Fraction(n + i) for m in modules for n in m.words for i in (-1, 0, 1)})
+        for _ in range(LITERALS if floats or words else 0):
+            at = Way()
+            for e, base in self.elements.items():
+                named = floats if base.is_float else words
+                if named and rng.randrange(2):
+                    at[e] = rng.choice(named) - base.number
+            self.margins(at)
 
     def margins(self, at: Way) -> Margins | None:
         """Runs both kernels; None where the reference is not defined or something leaves what can be followed."""
         checker = self.checker
         before = self.cost()
         inputs = Steered(checker.certificate, checker.reals, f"{checker.seed} steered", self.sample, at)
-        checker.watches = checker.reals.snaps = True
+        # What vanishes beside another number is no root, and what is left of two equal ones is.
+        checker.watches = checker.reals.snaps = checker.reals.keeps_digits = True
         try:
             run = checker.run(checker.reals, inputs, self.as_read)
         except Stop as e:
@@ -147,7 +179,7 @@ class Steering:
                 raise
             return None
         finally:
-            checker.watches = checker.reals.snaps = False
+            checker.watches = checker.reals.snaps = checker.reals.keeps_digits = False
             self.left -= self.cost() - before
             self.elements.update(inputs.elements)
         return self.seen(run)
@@ -181,31 +213,27 @@ class Steering:
         if not tests:
             return
         for way in state.ways:
-            state.moved.append((self.left > 0 and self.margins(along(state.at, way, Fraction(1)))) or {})
+            there = self.margins(along(state.at, way, Fraction(1))) if self.left > 0 else None
+            state.moved.append([(1, there or {})])
         for test in tests:
-            margin, roots = state.margins[test], 0
+            roots = 0
             for way, moved in zip(state.ways, state.moved):
-                if self.left <= 0:
-                    return
-                there = moved.get(test)
-                if there is None or there.value is None or there.value == margin.value:
-                    continue
-                root = self.root(state, test, way, there)
-                if root is None:
-                    continue
-                roots += 1
-                at, margins = root
-                yield from self.beyond(state, test, way, (at, margins))
-                if roots == 2:
+                if self.left <= 0 or roots == 2:
                     break
+                root = self.root(state, test, way, moved)
+                if root is not None:
+                    roots += 1
+                    yield from self.beyond(state, test, way, root)
 
     def beyond(self, state: State, test: Test, way: Way, root: tuple[Fraction, Margins]) -> Iterator[State]:
         """Just beyond a root, and the state at it."""
         at, margins = root
         kind = state.margins[test].kind
-        if kind != "pole":
-            step = Fraction(1 if at > 0 else -1) if self.is_whole(way) else at / 2**16 or Fraction(1, 2**16)
-            self.margins(along(state.at, way, at + step))
+        if self.is_whole(way):
+            for step in (-1, 1):
+                self.margins(along(state.at, way, at + step))
+        elif kind != "pole":
+            self.margins(along(state.at, way, at + (at / 2**16 or Fraction(1, 2**16))))
         if kind == "test" and len(state.held) + 1 < DEPTH:
             ways = [w for w in self.keeping(state, test, way) if w]
             yield State(along(state.at, way, at), margins, ways, state.held | {test})
@@ -227,11 +255,13 @@ class Steering:
         return [test for _, _, test in sorted(out)]
 
     def is_whole(self, way: Way) -> bool:
-        return not any(self.elements.get(e, True) for e in way)
+        return not any(e not in self.elements or self.elements[e].is_float for e in way)
 
     def keeping(self, state: State, test: Test, way: Way) -> Iterator[Way]:
         """Ways along which the margin of a test stays, as far as it is linear: each takes something of one that moves it."""
         own = self.slope(state, test, way)
+        if not own:
+            return
         for w in state.ways:
             if w is way:
                 continue
@@ -241,34 +271,56 @@ class Steering:
             yield along(w, way, -part) if part else w
 
     def slope(self, state: State, test: Test, way: Way) -> Fraction:
-        there = state.moved[state.ways.index(way)].get(test)
+        there = state.moved[state.ways.index(way)][0][1].get(test)
         value = state.margins[test].value
         return Fraction(there.value) - Fraction(value) if there is not None and there.value is not None else Fraction(0)
 
     # Roots.
 
-    def root(self, state: State, test: Test, way: Way, there: Margin) -> tuple[Fraction, Margins] | None:
+    def root(self, state: State, test: Test, way: Way, moved: list[tuple[int, Margins]]) -> tuple[Fraction, Margins] | None:
         """How far to go along a way until a margin is 0, and what is seen there."""
         here = state.margins[test]
-        if here.bits and self.is_whole(way):
+
+        def changed(steps: int) -> Margin | None:
+            there = next((m.get(test) for n, m in moved if n == steps), None)
+            return there if there is not None and there.value not in (None, here.value) else None
+
+        steps, there = 1, changed(1)
+        if there is None and here.bits and not state.held:
+            if len(moved) == 1:
+                moved.append((FAR, self.margins(along(state.at, way, Fraction(FAR))) or {}))
+            steps, there = FAR, changed(FAR)
+        if there is None:
+            return None
+        if here.bits and self.is_whole(way) and steps == 1:
             at = solved(here.value, there.value - here.value, here.bits)
             found = None if at is None else self.margins(along(state.at, way, Fraction(at)))
             hit = found.get(test) if found else None
-            return (Fraction(at), found) if at is not None and found and hit and hit.value == 0 else None
-        t0, m0, t1, m1 = Decimal(0), Decimal(here.value), Decimal(1), Decimal(there.value)
+            if at is not None and found and hit and hit.value == 0:
+                return Fraction(at), found
+        return self.secant(state, test, way, (Decimal(steps), Decimal(there.value)))
+
+    def secant(self, state: State, test: Test, way: Way, there: tuple[Decimal, Decimal]) -> tuple[Fraction, Margins] | None:
+        t0, m0, (t1, m1) = Decimal(0), Decimal(state.margins[test].value), there
+        if abs(m1) > abs(m0):
+            t0, m0, t1, m1 = t1, m1, t0, m0
+        t2 = None
         for _ in range(ITERATIONS):
             if m1 == m0 or self.left <= 0:
                 return None
-            t2 = t1 - m1 * (t1 - t0) / (m1 - m0)
+            t2 = t1 - m1 * (t1 - t0) / (m1 - m0) if t2 is None else (t1 + t2) / 2
             if self.is_whole(way):
                 t2 = t2.to_integral_value()
+            if t2 == t1:
+                return None
             found = self.margins(along(state.at, way, Fraction(t2)))
             hit = found.get(test) if found else None
-            if not found or hit is None or hit.value is None:
-                return None
+            # A step too far is halved until the test is there, and its margin not larger.
+            if not found or hit is None or hit.value is None or abs(hit.value) > abs(m1):
+                continue
             if hit.value == 0 or (not hit.bits and abs(t2 - t1) <= CLOSE * abs(t2)):
                 return Fraction(t2), found
-            t0, m0, t1, m1 = t1, m1, t2, Decimal(hit.value)
+            t0, m0, t1, m1, t2 = t1, m1, t2, Decimal(hit.value), None
         return None
 
 
