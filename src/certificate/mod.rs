@@ -25,6 +25,7 @@ use crate::spec::{self, Array, Arrays, Bindings, Origin, Resolved, Role, Setup};
 use crate::term::ArrayId;
 use crate::term::facts::{Elements, Numbers};
 
+mod premises;
 mod regions;
 
 pub(crate) use regions::Regions;
@@ -45,7 +46,7 @@ struct Certificate<'a> {
     facts: Vec<Fact>,
     floats: Vec<FloatFact>,
     readings: Vec<ReadAs>,
-    assumptions: &'a [answer::Assumption],
+    assumptions: Vec<answer::Assumption>,
     warnings: Vec<Excused>,
     matched: &'a [Matched],
     regions: &'a regions::Found,
@@ -216,7 +217,7 @@ impl Draft {
         };
         let arrays = setup.arrays.0.iter().enumerate();
         let arrays = arrays.map(|(i, a)| array(a, regions.types.get(i).cloned().flatten()));
-        let certificate = Certificate {
+        let mut certificate = Certificate {
             schema: SCHEMA,
             volta: &report.volta,
             verdict: report.verdict,
@@ -227,11 +228,13 @@ impl Draft {
             facts: facts(&setup.kernels[0].bindings),
             floats: floats(&setup.kernels[0].bindings),
             readings: report.assumptions.iter().filter_map(reading).collect(),
-            assumptions: &report.assumptions,
+            assumptions: report.assumptions.clone(),
             warnings: excused(report),
             matched: &self.matched,
             regions: &regions,
         };
+        let own = premises::of(&certificate);
+        certificate.assumptions.extend(own);
         match serde_json::to_value(&certificate) {
             Ok(value) => CertificateMade::new(sealed(value), regions.count()),
             Err(e) => CertificateMade::none(format!("it cannot be written: {e}")),

@@ -176,7 +176,10 @@ impl Regions {
         let found: Vec<(Cell, u64)> = cells.iter().copied().zip(values.iter().copied()).collect();
         let mut out: Vec<Values> = Vec::new();
         let mut end = None;
-        for (c, v) in crate::decide::refute::links::concrete(&self.store, &found) {
+        let elements = crate::decide::refute::links::concrete(&self.store, &found);
+        // A term may name an element before its array, which no input gives a value to.
+        let is_inside = |c: &Cell| i64::try_from(c.off).is_ok();
+        for (c, v) in elements.into_iter().filter(|(c, _)| is_inside(c)) {
             let bits = format!("{v:x}");
             match out.last_mut() {
                 Some(last) if end == Some((c.array, c.off)) && last.r#type == c.ty.name() => {

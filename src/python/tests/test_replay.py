@@ -227,7 +227,96 @@ def a_region_that_is_excused(c: dict[str, Any]) -> None:
     c["regions"]["samples"][0]["unreachable"] = True
 
 
+def an_output_of_no_kind(c: dict[str, Any]) -> None:
+    c["arrays"][1]["origin"] = "shared"
+
+
+def an_output_that_is_constant(c: dict[str, Any]) -> None:
+    c["arrays"][1]["origin"] = "const"
+
+
+def an_output_that_is_a_variable(c: dict[str, Any]) -> None:
+    c["arrays"][1]["origin"] = "global"
+
+
+def an_input_of_other_elements(c: dict[str, Any]) -> None:
+    c["arrays"][0]["shape"] = [5]
+
+
+def one_array_for_both(c: dict[str, Any]) -> None:
+    for side in ("reference", "optimized"):
+        c[side]["parameters"][1]["pointer"]["array"] = 0
+
+
+def a_parameter_bound_twice(c: dict[str, Any]) -> None:
+    c["optimized"]["parameters"].append(c["optimized"]["parameters"][1])
+
+
+def no_assumption(c: dict[str, Any]) -> None:
+    c["assumptions"] = []
+
+
+def an_assumption_of_no_kind(c: dict[str, Any]) -> None:
+    c["assumptions"][0]["kind"] = "trust"
+
+
+def a_reading_that_is_not_named(c: dict[str, Any]) -> None:
+    c["readings"] = [{"format": "f32", "bits": "3fb8aa3b", "reading": "log2(e)", "reciprocal": False}]
+    c["assumptions"] = [a for a in c["assumptions"] if a["kind"] != "constant"]
+
+
+def a_range_that_is_not_named(c: dict[str, Any]) -> None:
+    c["floats"] = [{"array": 0, "least": "0.0", "greatest": "0.0"}]
+
+
+def integers_that_are_not_named(c: dict[str, Any]) -> None:
+    fact = {"array": 0, "bits": 32, "least": "0", "greatest": "0", "distinct": False, "sorted": False, "pow2": False}
+    c["facts"] = [fact]
+
+
+def contents_that_are_not_named(c: dict[str, Any]) -> None:
+    c["arrays"][0]["contents"] = ""
+
+
+def a_part_that_is_not_named(c: dict[str, Any]) -> None:
+    c["arrays"][1]["partial"] = True
+    c["matched"][0]["bytes"] = "0..4"
+
+
+def an_extent_that_is_open(c: dict[str, Any]) -> None:
+    c["arrays"][0]["bytes"] = None
+
+
+def ctas_that_are_not_named(c: dict[str, Any]) -> None:
+    c["reference"]["ctas"] = c["optimized"]["ctas"] = [[0, 0, 0]]
+
+
+def a_key_less(c: dict[str, Any]) -> None:
+    del c["arrays"][1]["partial"]
+
+
+def a_word_for_a_number(c: dict[str, Any]) -> None:
+    c["optimized"]["grid"] = ["1", 1, 1]
+
+
 DOCTORED: list[Callable[[dict[str, Any]], None]] = [
+    an_output_of_no_kind,
+    an_output_that_is_constant,
+    an_output_that_is_a_variable,
+    an_input_of_other_elements,
+    one_array_for_both,
+    a_parameter_bound_twice,
+    no_assumption,
+    an_assumption_of_no_kind,
+    a_reading_that_is_not_named,
+    a_range_that_is_not_named,
+    integers_that_are_not_named,
+    contents_that_are_not_named,
+    a_part_that_is_not_named,
+    an_extent_that_is_open,
+    ctas_that_are_not_named,
+    a_key_less,
+    a_word_for_a_number,
     texts_swapped,
     another_entry,
     more_ctas,
@@ -457,6 +546,112 @@ def test_ranges_of_floats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     wide["digest"] = files.digest(wide)
     out.write_text(json.dumps(wide))
     assert main([str(out)]) == 1, capsys.readouterr().out
+
+
+TWICE = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry twice(.param .u64 px, .param .u64 py) {
+    .reg .u64 %rd<6>; .reg .b32 %r<6>; .reg .f32 %f<8>; .reg .pred %p<4>;
+    ld.param.u64 %rd1, [px];
+    ld.param.u64 %rd2, [py];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.u64 %rd4, %rd1, %rd3;
+    ld.global.f32 %f1, [%rd4];
+    ld.global.b32 %r2, [%rd4];
+    add.u64 %rd4, %rd2, %rd3;
+    {BODY}
+    ret;
+}
+"""
+OF_FLOATS = "add.f32 %f2, %f1, %f1; {TEST} st.global.f32 [%rd4], %f2;"
+OF_INTEGERS = "add.s32 %r3, %r2, %r2; {TEST} st.global.b32 [%rd4], %r3;"
+HIDDEN = {
+    "one number": (OF_FLOATS, "setp.eq.f32 %p1, %f1, 0f4640E6B7; @%p1 mov.f32 %f2, 0f00000000;"),
+    "one number in one thread": (
+        OF_FLOATS,
+        "setp.eq.u32 %p1, %r1, 2; setp.eq.and.f32 %p2, %f1, 0f4640E6B7, %p1; @%p2 mov.f32 %f2, 0f00000000;",
+    ),
+    "two numbers": (
+        OF_FLOATS,
+        "ld.global.f32 %f3, [%rd1]; setp.eq.f32 %p1, %f1, 0f4640E6B7; setp.eq.and.f32 %p2, %f3, 0f42280000, %p1;"
+        " @%p2 mov.f32 %f2, 0f00000000;",
+    ),
+    "one number behind another": (
+        OF_FLOATS,
+        "ld.global.f32 %f3, [%rd1+4]; setp.neu.f32 %p1, %f1, 0f4640E6B7; @%p1 bra END; setp.neu.f32 %p1, %f3, 0f42280000;"
+        " @%p1 bra END; mov.f32 %f2, 0f00000000; END:",
+    ),
+    "a root": (OF_FLOATS, "mul.f32 %f3, %f1, %f1; setp.eq.f32 %p1, %f3, 0f40000000; @%p1 mov.f32 %f2, 0f00000000;"),
+    "an exponential": (OF_FLOATS, "ex2.approx.f32 %f3, %f1; setp.eq.f32 %p1, %f3, 0f42280000; @%p1 mov.f32 %f2, 0f00000000;"),
+    "a band": (
+        OF_FLOATS,
+        "setp.gt.f32 %p1, %f1, 0f4F32D05E; setp.lt.and.f32 %p2, %f1, 0f4F32D20E, %p1; @%p2 mov.f32 %f2, 0f00000000;",
+    ),
+    "a pole": (OF_FLOATS, "sub.f32 %f3, %f1, 0f40A00000; div.rn.f32 %f3, %f3, %f3; mul.f32 %f2, %f2, %f3;"),
+    "one integer": (OF_INTEGERS, "setp.eq.s32 %p1, %r2, 123456; @%p1 mov.u32 %r3, 7;"),
+    "few integers": (OF_INTEGERS, "add.u32 %r4, %r2, -1000000; setp.lt.u32 %p1, %r4, 3; @%p1 mov.u32 %r3, 7;"),
+    "an integer that is cut": (OF_INTEGERS, "shr.u32 %r4, %r2, 4; setp.eq.s32 %p1, %r4, 123456; @%p1 mov.u32 %r3, 7;"),
+    "an integer that is masked": (OF_INTEGERS, "xor.b32 %r4, %r2, 305419896; setp.eq.s32 %p1, %r4, 0; @%p1 mov.u32 %r3, 7;"),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_tests_that_it_says_nothing_of(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A certificate of the kernel without a test, with the text that has one: the replay finds inputs of both ways itself."""
+    body, test = HIDDEN[name]
+    type = "s32" if body == OF_INTEGERS else "f32"
+    right, wrong, out = tmp_path / "right.ptx", tmp_path / "wrong.ptx", tmp_path / "hidden.json"
+    right.write_text(TWICE.replace("{BODY}", body.replace("{TEST}", "")))
+    wrong.write_text(TWICE.replace("{BODY}", body.replace("{TEST}", test)))
+    flags = ["--threads", "4", "--arg", f"0=in:{type}[4]", "--arg", f"1=out:{type}[4]", "--certificate", str(out)]
+    subprocess.run([server.program(), "check", str(right), str(right), *flags], check=True, stdout=subprocess.DEVNULL)
+    assert main([str(out)]) == 0, capsys.readouterr().out
+    certificate = files.load(out)
+    assert certificate["regions"]["tests"] == 0
+    certificate["optimized"] |= {"file": str(wrong), "sha256": hashlib.sha256(wrong.read_bytes()).hexdigest()}
+    certificate["digest"] = files.digest(certificate)
+    out.write_text(json.dumps(certificate))
+    assert main([str(out)]) == 1, capsys.readouterr().out
+    assert "in the reference and" in capsys.readouterr().out
+
+
+NAMED: dict[str, tuple[list[str], Callable[[dict[str, Any]], None], str]] = {
+    "contents": (
+        ["--arg", "0=in:f32[4]=1", "--arg", "1=out:f32[4]"],
+        lambda c: c["arrays"][0].update(contents="0000803f"),
+        "`px` holds the bytes",
+    ),
+    "a range": (
+        ["--arg", "0=in:f32[4]", "--arg", "1=out:f32[4]", "--assume", "0 in 0..1"],
+        lambda c: c["floats"][0].update(greatest="0.5"),
+        "numbers of `px` lie in 0.0..=1.0",
+    ),
+    "a part": (
+        ["--arg", "0=in:f32[4]", "--arg", "1=out:f32[4]", "--only", "1[0..2]"],
+        lambda c: c["matched"][0].update(bytes="0..4"),
+        "of `py` only the bytes 0..8 are compared",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_makes_a_claim_smaller_is_named(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a sentence that is printed; another thing than that sentence says is refused."""
+    flags, change, sentence = NAMED[name]
+    kernel, out = tmp_path / "twice.ptx", tmp_path / "named.json"
+    kernel.write_text(TWICE.replace("{BODY}", OF_FLOATS.replace("{TEST}", "")))
+    run = [server.program(), "check", str(kernel), str(kernel), "--threads", "4", *flags, "--certificate", str(out)]
+    subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+    assert main([str(out)]) == 0, capsys.readouterr().out
+    assert f"assuming: {sentence}" in capsys.readouterr().out
+    certificate = files.load(out)
+    change(certificate)
+    certificate["digest"] = files.digest(certificate)
+    out.write_text(json.dumps(certificate))
+    assert main([str(out)]) == 1
+    assert "no assumption of kind" in capsys.readouterr().out
 
 
 QUOTIENT = """.version 8.0

@@ -11,45 +11,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from . import shape
 from .values import FORMATS, Cannot, Reals, Refuted, exact
 
 SCHEMA = "volta-certificate/1"
-
-KEYS = {
-    "": "schema volta verdict covers digest reference optimized arrays facts floats readings assumptions warnings matched regions",
-    "reference": "file sha256 entry block grid ctas dynamic_shared warp_sync parameters variables",
-    "parameters": "parameter offset bytes pointer bits unknown map",
-    "pointer": "array at",
-    "unknown": "array",
-    "map": "array",
-    "variables": "name array",
-    "arrays": "name origin role type shape bytes align contents pointers partial",
-    "facts": "array bits least greatest distinct sorted pow2",
-    "floats": "array least greatest",
-    "readings": "format bits reading reciprocal",
-    "assumptions": "kind message sites",
-    "warnings": "kernel kind lines",
-    "matched": "array bytes",
-    "regions": "tests reached samples",
-    "samples": "outcomes inputs",
-    "inputs": "array at type bits",
-}
-"""Every key that a certificate may have, by where it stands. What another one says is not checked here, so there is none."""
-
-EXCUSES = ("same-value-write", "real-equal-write", "unused-read", "ordered-by-value")
-
-
-def known_keys(value: Any, name: str = "") -> None:
-    """Refuses what stands under a key of its own."""
-    if isinstance(value, list):
-        for item in value:
-            known_keys(item, name)
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            if key not in KEYS["reference" if name == "optimized" else name].split():
-                raise Refuted(f"{name or 'it'} says {key!r}, which is no part of a certificate")
-            if name != "assumptions":
-                known_keys(inner, key)
 
 
 def read(path: Path) -> str:
@@ -78,31 +43,9 @@ def digest(certificate: dict[str, Any]) -> str:
 
 def check(certificate: dict[str, Any]) -> None:
     """Refuses one that was altered, or that is of no proof."""
-    known_keys(certificate)
+    shape.check(certificate)
     if certificate["verdict"] != "equivalent":
         raise Refuted(f"the verdict is {certificate['verdict']!r}: only `equivalent` has a certificate")
-    regions, arrays = certificate["regions"], len(certificate["arrays"])
-    if not regions["samples"] or not certificate["matched"]:
-        raise Refuted("it has no sample or matches nothing")
-    if any(len(s["outcomes"]) != regions["tests"] for s in [*regions["samples"], {"outcomes": regions["reached"]}]):
-        raise Refuted("a sample does not say what each test decides")
-    for i, letter in enumerate(regions["reached"]):
-        reached = {s["outcomes"][i] for s in regions["samples"]} - {"-"}
-        if reached != {"b": {"0", "1"}, "0": {"0"}, "1": {"1"}}.get(letter, set()):
-            raise Refuted(f"a region is missing: test {i} reaches {letter!r}, and the samples do not")
-    named = [
-        p[k]["array"]
-        for s in ("reference", "optimized")
-        for p in certificate[s]["parameters"]
-        for k in ("pointer", "unknown")
-        if k in p
-    ]
-    parts = [certificate[k] for k in ("facts", "floats", "matched")] + [s["inputs"] for s in regions["samples"]]
-    if any(not 0 <= a < arrays for a in named + [entry["array"] for part in parts for entry in part]):
-        raise Refuted("it names an array that it does not have")
-    for w in certificate["warnings"]:
-        if w["kind"] not in EXCUSES:
-            raise Refuted(f"unordered accesses are excused as {w['kind']!r}, which excuses none")
     if certificate["digest"] != digest(certificate):
         raise Refuted("it was changed after it was written: its digest is that of another content")
 
@@ -139,6 +82,11 @@ class Readings:
             # The constant is the rounded number; a difference is as near as its terms are.
             if isinstance(n, str) or abs(reals.number(n) - value) > terms * Decimal(2) ** (2 - FORMATS[fmt][1]):
                 raise Refuted(f"{bits:#x} is not near {r['reading']}, as which it is read")
+            others = (b for b in range(max(bits - 8, 0), bits + 9) if b != bits and (fmt, b) not in constants)
+            if any(exact(b, fmt) == Fraction(value) for b in others):
+                raise Refuted(f"{bits:#x} is read as {r['reading']}, of which it is no rounding: the format has that number")
+            if any(f == fmt and value == v for (f, _), v in self.values.items()):
+                raise Refuted(f"two constants are read as {r['reading']}")
             self.values[fmt, bits] = value
 
     def number(self, text: str, fmt: str) -> tuple[Decimal, Decimal]:

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from . import ptx
+from . import premises, ptx, shape
 from .certificate import Readings, ranges, spelled, union
 from .inputs import ELSEWHERE, Inputs, near
-from .machine import Launch
+from .machine import Launch, Margin
 from .memory import Memory, Races, Space, Write
 from .operations import step_of
+from .shape import SIDES
+from .steering import Steering
 from .values import FORMATS, SIZES, Beyond, Cannot, Field, Mixed, Num, Outside, Reals, Refuted, Stop, exact, take, widened
-
-SIDES = ("reference", "optimized")
 
 SMALL = 1000
 """Instructions of all threads of both kernels, below which more inputs are tried."""
@@ -36,6 +36,7 @@ class Run:
     memories: list[list[Memory | None]] = field(default_factory=list)
     tests: list[dict[int, int]] = field(default_factory=list)
     outcomes: list[list[int]] = field(default_factory=list)
+    margins: list[dict[tuple[int, int], list[Margin]]] = field(default_factory=list)
     failing: dict[At, str] = field(default_factory=dict)
     """The elements that differ, with a sentence of each."""
 
@@ -56,6 +57,8 @@ class Checker:
     def __init__(self, certificate: dict[str, Any], texts: dict[str, str], seed: int) -> None:
         self.certificate, self.seed, self.reals, self.result = certificate, seed, Reals(), Result()
         self.modules = [ptx.read(texts[side], certificate[side]["entry"]) for side in SIDES]
+        shape.against_texts(certificate, self.modules)
+        premises.check(certificate, self.modules)
         self.readings = Readings(certificate, self.modules[0].constants | self.modules[1].constants, self.reals)
         messages = {(a["kind"], a["message"].startswith(POLES)) for a in certificate["assumptions"]}
         self.has_poles, self.has_library = any(p for _, p in messages), any(k == "library-function" for k, _ in messages)
@@ -63,6 +66,10 @@ class Checker:
         self.written: dict[int, set[tuple[tuple[int, int], ...]]] = {}
         self.is_defined: dict[At, bool] = {}
         """Whether the reference was a number on an input that was tried."""
+        self.watches = False
+        """Whether the margins of tests are noted."""
+        self.reached: set[tuple[int, int, int]] = set()
+        """Side, line and outcome of each test on data that had it on some input."""
 
     # Running.
 
@@ -79,8 +86,11 @@ class Checker:
             run.memories.append(arrays)
             run.tests.append(launch.tests)
             run.outcomes.append(launch.outcomes)
+            run.margins.append(launch.margins or {})
             self.result.steps += launch.steps
             self.result.excused |= launch.races.used
+        for k, tests in enumerate(run.tests):
+            self.reached |= {(k, line, i) for line, mask in tests.items() for i in (0, 1) if mask >> i & 1}
         run.failing = self.differing(domain, run)
         self.result.runs += 1
         return run
@@ -109,6 +119,7 @@ class Checker:
                     memory.initial = initialised(v.init)
         constant = self.constants(domain, as_read)
         launch = Launch(module, side, addresses, races, domain, space, self.parameters(i, inputs, arrays), constant)
+        launch.margins = {} if self.watches else None
         launch.code = [*(step_of(launch, ins) for ins in module.code), lambda r: -1]
         return launch, arrays
 
@@ -208,8 +219,10 @@ class Checker:
         fmt = kind if kind in FORMATS else formats[0] if formats else {2: "f16", 4: "f32", 8: "f64"}[n]
         first, second = (domain.number(exact(v, fmt)) if type(v) is int else v.v for v in (x, y))
         # The reference is not defined there, or at a pole of it the other one is no number.
-        if domain.has_order and (first != first or (self.has_poles and first - first != 0 and second != second)):
-            return True
+        if domain.has_order and first - first != 0:
+            both = second - second != 0 and domain.snaps
+            if first != first or both or (self.has_poles and second != second):
+                return True
         self.is_defined[at] = True
         is_same = bool(domain.equal(first, second))
         if not is_same and self.has_library and abs(first - second) * 10**4 < max(1, abs(first)):
@@ -223,7 +236,7 @@ class Checker:
         """Every byte that is written is listed."""
         lists = self.lists()
         for i, entry in enumerate(self.certificate["arrays"]):
-            if entry["origin"] not in ("pointer", "global") or entry["role"] == "scratch":
+            if not shape.is_compared(entry):
                 if i in lists:
                     raise Refuted(f"{entry['name']} is listed among the outputs, and is none")
                 continue
@@ -297,6 +310,7 @@ class Checker:
                 # Where no test decides an output, there is one region.
                 if k == 0 and self.certificate["regions"]["tests"] and not self.result.beyond:
                     self.no_new_region(run)
+        failing.update(Steering(self, as_read).steer())
         return failing
 
     def elsewhere(self, inputs: Inputs, as_read: bool, k: int) -> Run | None:

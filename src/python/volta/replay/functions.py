@@ -157,6 +157,8 @@ def logic(launch: Launch, ins: Instruction) -> Function:
 def is_negative(launch: Launch, ins: Instruction, v: Any) -> bool:
     negative = bool(launch.domain.order(v, launch.domain.number(0)) == -1)
     launch.test(ins.line, int(negative))
+    if launch.margins is not None:
+        launch.watch(ins.line, v, int(negative), "choice")
     return negative
 
 
@@ -243,6 +245,8 @@ class Floats:
                 raise Beyond("the exponential of f32 leaves its range")
             launch.test(line, int(low == -1 or low is None))
             launch.test(line, 2 if high == 1 else 3)
+            if launch.margins is not None:
+                launch.watch(line, v, int(low == -1 or low is None), "choice")
             return zero if low is None or low < 0 else one if high == 1 else v
 
         def relu(v: Any) -> Any:
@@ -265,6 +269,8 @@ class Floats:
                 v = v if (v != v) == ("NaN" in ins.opcode) else w
                 continue
             self.launch.test(ins.line, int(order == -1))
+            if self.launch.margins is not None:
+                self.launch.watch(ins.line, v - w, int(order == -1), "choice")
             v = w if order == -wanted else v
         return self.magnitude(v) if "abs" in ins.opcode[1:] else v
 
@@ -313,9 +319,19 @@ class Floats:
                 return add(Num(d.mul(a.v, b.v), fmt, a.known and b.known), z)
 
             return {"add": add, "sub": lambda x, y: add(x, negated(y))}.get(name, fma)
-        simple = {"mul": d.mul, "div": d.div, "neg": d.neg, "abs": self.magnitude, "copysign": self.copysign}
+        simple = {"mul": d.mul, "div": self.divided, "neg": d.neg, "abs": self.magnitude, "copysign": self.copysign}
         functions = {"min": self.best, "max": self.best, **simple}
-        return self.lifted(functions.get(name, lambda x: d.function(name, x)), fmt)
+        return self.lifted(functions.get(name, self.of_one), fmt)
+
+    def of_one(self, x: Any) -> Any:
+        if self.launch.margins is not None and self.ins.name in ("rcp", "rsqrt", "lg2"):
+            self.launch.watch(self.ins.line, x, 0, "pole")
+        return self.domain.function(self.ins.name, x)
+
+    def divided(self, x: Any, y: Any) -> Any:
+        if self.launch.margins is not None:
+            self.launch.watch(self.ins.line, y, 0, "pole")
+        return self.domain.div(x, y)
 
 
 def floating(launch: Launch, ins: Instruction) -> Function:
@@ -373,18 +389,23 @@ def float_test(launch: Launch, ins: Instruction, compare: str) -> Callable[[Any,
         outcome = if_unordered if order is None else order in wanted
         if type(x) is not int or type(y) is not int:
             launch.test(ins.line, int(outcome))
+            if launch.margins is not None:
+                launch.watch(ins.line, number(x).v - number(y).v, int(outcome), "test")
         return outcome
 
     return test
 
 
-def integer_test(ins: Instruction, compare: str) -> Callable[[Any, Any], bool]:
+def integer_test(launch: Launch, ins: Instruction, compare: str) -> Callable[[Any, Any], bool]:
     w, is_signed, wanted = 8 * SIZES[ins.type], ins.type[0] == "s", COMPARES[OF_UNSIGNED.get(compare, compare)]
     keep, top = (1 << w) - 1, (1 << w - 1) if is_signed else 0
 
     def test(x: Any, y: Any) -> bool:
         x, y = x & keep ^ top, y & keep ^ top
-        return (x > y) - (x < y) in wanted
+        outcome = (x > y) - (x < y) in wanted
+        if launch.margins is not None:
+            launch.watch(ins.line, x - y, int(outcome), "test", w)
+        return outcome
 
     return test
 

@@ -97,13 +97,13 @@ class Inputs:
         is_open = kind == "b16"
         kind = "f16" if is_open else kind
         start = at // SIZES[kind] * SIZES[kind]
-        value = self.value(array, kind, bits)
+        value = self.value(array, start, kind, bits)
         if is_open:
             value.fmt = "b16"
         for b in range(start, start + SIZES[kind]):
             self.drawn[array, b] = (start, SIZES[kind], value)
 
-    def value(self, array: int, kind: str, bits: int | None) -> Any:
+    def value(self, array: int, start: int, kind: str, bits: int | None) -> Any:
         if kind not in FORMATS:
             return self.integer(array, 8 * SIZES[kind], bits)
         if SIZES[kind] == 1:
@@ -129,11 +129,15 @@ class Inputs:
         if isinstance(q, str):
             return q
         q = self.change(q, self.rng)
-        low, high = self.ends.get(array, (-LARGEST[kind], LARGEST[kind]))
-        low, high = max(low, -LARGEST[kind]), min(high, LARGEST[kind])
+        low, high = self.limits(array, kind)
         if low <= q <= high:
             return q
         # What lies outside comes back to a place of its own, or to an end: a range is of its ends too.
         if array in self.ends and self.rng.randrange(4) == 0:
             return low if q < low else high
         return low + (high - low) * abs(rational(self.rng))
+
+    def limits(self, array: int, kind: str) -> tuple[Fraction, Fraction]:
+        """The ends of what an element may be, by its type and by what is said of it."""
+        low, high = self.ends.get(array, (-LARGEST[kind], LARGEST[kind]))
+        return max(low, -LARGEST[kind]), min(high, LARGEST[kind])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 from .memory import Agent, Memory, Races, Space
 from .ptx import Module, Operand
@@ -19,6 +20,9 @@ SHARED, LOCAL, PARAM = 1 << 60, 2 << 60, 3 << 60
 
 STEPS = 40_000_000
 """Instructions of all threads of a launch, beyond which it is given up."""
+
+WATCHED = 64
+"""How many times a thread is watched at one test."""
 
 ENDS, WAITS = -1, -2
 """Where a thread goes on that does not."""
@@ -32,6 +36,15 @@ SPECIALS = {"%tid", "%ctaid", "%ntid", "%nctaid", "%laneid", "%warpid", "%nwarpi
 }
 UNKNOWN = ("%clock", "%smid", "%nsmid", "%gridid", "%globaltimer", "%cluster", "%dynamic_smem", "%total_smem", "%envreg", "%pm")
 """Registers that hold what the launch says, and those of which nothing is said."""
+
+
+class Margin(NamedTuple):
+    """What a test compared: the difference, how it came out, whether it is a `test`, a `choice` or a `pole`, and its bits."""
+
+    value: Any
+    outcome: int
+    kind: str
+    bits: int = 0
 
 
 class Thread(Agent):
@@ -159,6 +172,10 @@ class Launch:
         self.tests: dict[int, int] = {}
         """By line, which outcomes tests on data had."""
         self.outcomes: list[int] = []
+        self.margins: dict[tuple[int, int], list[Margin]] | None = None
+        """By line and thread, what tests compared, where that is watched."""
+        self.now = 0
+        """The thread that runs."""
         self.steps = 0
         self.names = addresses
         self._variables(side["dynamic_shared"])
@@ -226,6 +243,7 @@ class Launch:
     def advance(self, t: Thread) -> None:
         """Runs a thread until it ends or waits."""
         r, pc, code, steps = t.r, t.pc, self.code, 0
+        self.now = t.id
         try:
             while True:
                 go = code[pc](r)
@@ -253,6 +271,14 @@ class Launch:
         """Notes the outcome of a test on data."""
         self.tests[line] = self.tests.get(line, 0) | 1 << outcome
         self.outcomes.append(outcome)
+
+    def watch(self, line: int, value: Any, outcome: int, kind: str, bits: int = 0) -> None:
+        """Notes the margin of a test, the first times that a thread comes to it."""
+        assert self.margins is not None
+        all = self.margins.setdefault((line, self.now), [])
+        if len(all) < WATCHED:
+            is_number = type(value) is int or (type(value) is Decimal and value.is_finite())
+            all.append(Margin(value if is_number else None, outcome, kind, bits))
 
     def find(self, address: Any, t: Thread, space: str) -> tuple[Memory, int]:
         """The object and offset of an address, which is generic or one of its state space."""

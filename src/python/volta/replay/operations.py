@@ -10,7 +10,7 @@ from . import memory_operations, warp_operations
 from .functions import FUNCTIONS, float_test, integer_test, named
 from .machine import ENDS, Launch, Step
 from .ptx import Instruction
-from .values import FORMATS, SIZES, Cannot, Outside, Refuted, take
+from .values import FORMATS, SIZES, Cannot, Outside, take
 
 ROUNDING = named(None, "rn rz rm rp rni rzi rmi rpi rna ftz sat relu approx full")
 OTHERS = named(None, "NaN abs lo hi wide shiftamt l r wrap clamp finite infinite number notanumber normal subnormal")
@@ -56,7 +56,7 @@ def set_predicate(launch: Launch, ins: Instruction) -> Step:
     outs = [None if o.kind == "sink" else launch.slot(o) for o in ins.operands[0].each()]
     a, b, *more = [launch.slot(o) for o in ins.operands[1:]]
     inverted = bool(combine) and ins.operands[3].negated
-    test = float_test(launch, ins, compare) if ins.type in FORMATS else integer_test(ins, compare)
+    test = float_test(launch, ins, compare) if ins.type in FORMATS else integer_test(launch, ins, compare)
     op = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}.get(combine)
 
     def setp(r: list[Any]) -> None:
@@ -85,7 +85,7 @@ def branch(launch: Launch, ins: Instruction) -> Step:
 
 def trap(launch: Launch, ins: Instruction) -> Step:
     def reached(r: list[Any]) -> int:
-        raise Refuted("a trap is reached")
+        raise Outside("a trap is reached")
 
     return reached
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass, field
+from math import prod
 
 from .values import SIZES, Cannot, Refuted
 
@@ -73,6 +74,12 @@ class Module:
     """Lists of labels, for branches by an index."""
     constants: set[tuple[str, int]] = field(default_factory=set)
     """Floats that the text may write, as format and bits."""
+    words: set[int] = field(default_factory=set)
+    """Integers that instructions of the text name."""
+    block: list[int] | None = None
+    """The block that `.reqntid` asks for."""
+    most_threads: int | None = None
+    """The threads that `.maxntid` allows."""
 
 
 def words(text: str) -> list[Word]:
@@ -181,6 +188,8 @@ def instruction(module: Module, text: list[str], line: int) -> Instruction:
     opcode = text[at].split(".")
     operands = [operand(t, opcode[-1]) for t in split(text[at + 1 :])]
     for o in [p for given in operands for p in (given, *given.items)]:
+        if o.kind == "bits" and opcode[-1][:1] in "bus":
+            module.words.add(o.value)
         if o.kind == "bits" and abs(o.value) > 1 << 20:
             wide = opcode[-1] == "f64" or o.value >> 32 > 0
             module.constants.add(("f64", o.value) if wide else ("f32", o.value & 0xFFFFFFFF))
@@ -219,6 +228,19 @@ def statement(module: Module, text: list[str], line: int) -> None:
         module.code.append(instruction(module, text, line))
 
 
+def numbers_after(head: list[str], directive: str) -> list[int] | None:
+    """The three numbers of a directive of an entry, of which the last ones may be left out."""
+    if directive not in head:
+        return None
+    numbers: list[int] = []
+    for word in head[head.index(directive) + 1 :]:
+        if word.isdigit():
+            numbers.append(int(word))
+        elif word != ",":
+            break
+    return [*numbers, 1, 1, 1][:3]
+
+
 def read(text: str, name: str) -> Module:
     """The module with one entry of it."""
     all, module, held, found = words(text), Module([]), list[str](), False
@@ -232,6 +254,9 @@ def read(text: str, name: str) -> Module:
                 if "(" in held:
                     inside = held[held.index("(") + 1 : held.index(")")]
                     module.params = [variable(p, "param") for p in split(inside)]
+                module.block = numbers_after(held, ".reqntid")
+                if most := numbers_after(held, ".maxntid"):
+                    module.most_threads = prod(most)
                 body(module, all[i + 1 : end])
             i, held = end, []
         elif word == ";":

@@ -42,7 +42,7 @@ class Refuted(Stop):
 
 
 class Outside(Refuted):
-    """An access beyond an array, misaligned, or of what was never written."""
+    """An access beyond an array, misaligned, or of what was never written, or a trap: there a reference is not defined."""
 
 
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "tf32": (8, 23), "f64": (11, 52), "e4m3": (4, 3), "e5m2": (5, 2)}
@@ -162,6 +162,10 @@ class Reals:
         self.vanishing = Decimal(10) ** (-20 * DIGITS)
         self.keeps_digits = False
         """A sum in which one number vanishes beside the other is `Beyond`: then a test may see what digits do not hold."""
+        self.calls = 0
+        """How many functions were evaluated, each of which takes as long as many instructions."""
+        self.snaps = False
+        """A sum of which the last digits alone are left is 0: where an input is the root of something, that is one."""
 
     def number(self, q: Fraction | int | str) -> Decimal:
         if isinstance(q, str):
@@ -171,6 +175,8 @@ class Reals:
     def add(self, a: Decimal, b: Decimal) -> Decimal:
         if self.keeps_digits and a and b and a - a == b - b == 0 and abs(a.adjusted() - b.adjusted()) > 36:
             raise Beyond("a number vanishes beside another")
+        if self.snaps and a and b and (a - a == b - b == 0) and abs(a + b) <= self.near * abs(a):
+            return Decimal(0)
         return a + b
 
     def sub(self, a: Decimal, b: Decimal) -> Decimal:
@@ -220,6 +226,7 @@ class Reals:
         return bool(a == b or (a - a == b - b == 0 and abs(a - b) <= self.near * max(Decimal(1), abs(a), abs(b))))
 
     def function(self, name: str, x: Decimal) -> Decimal:
+        self.calls += 1
         if name == "rcp":
             return self.div(Decimal(1), x)
         if name == "sqrt":
