@@ -100,10 +100,42 @@ def both(x: Symbolic, y: Symbolic) -> Symbolic:
     """x & y."""
     x, y = number(x), number(y)
     for a, b in ((x, y), (y, x)):
-        if a.known is not None and a.known.size and (a.known == a.known.reshape(-1)[0]).all():
-            return _masked(b, int(a.known.reshape(-1)[0]), a)
+        if (mask := _mask(a)) is not None:
+            return _masked(b, mask, a)
         if _below(b) <= a.zeros:
             return apply("multiply", a, a.trace.constant(0))
+    out = _bit_by_bit(x, y, lambda p, q: p * q)
+    if x.bounds is not None and y.bounds is not None and max(x.bounds[0], y.bounds[0]) >= 0:
+        out.bounds = (0, min(b[1] for b in (x.bounds, y.bounds) if b[0] >= 0))
+    out.zeros = max(x.zeros, y.zeros)
+    return out
+
+
+def either(x: Symbolic, y: Symbolic) -> Symbolic:
+    """x | y."""
+    return _joined(x, y, lambda p, q: Call("max", p, q))
+
+
+def one_of(x: Symbolic, y: Symbolic) -> Symbolic:
+    """x ^ y."""
+    return _joined(x, y, lambda p, q: (p + q) % 2 if p.whole and q.whole else p + q - 2 * p * q)
+
+
+def _joined(x: Symbolic, y: Symbolic, bit: Callable[[Node, Node], Node]) -> Symbolic:
+    x, y = number(x), number(y)
+    zeros = min(x.zeros, y.zeros)
+    signed = any(v.bounds is None or v.bounds[0] < 0 for v in (x, y))
+    width = max(_width(x.bounds), _width(y.bounds))
+    apart = _below(y) <= x.zeros or _below(x) <= y.zeros
+    out = apply("add", x, y) if apart else _bit_by_bit(x, y, bit)
+    if width <= 64:
+        out.bounds = (-(1 << (width - 1)) if signed else 0, (1 << (width - 1)) - 1)
+    out.zeros = zeros
+    return out
+
+
+def _bit_by_bit(x: Symbolic, y: Symbolic, bit: Callable[[Node, Node], Node]) -> Symbolic:
+    """The sum of what each pair of bits gives, the highest of which is the sign."""
     width = max(_width(x.bounds), _width(y.bounds))
     if width > 64:
         raise InputError("bits of unsigned integers of 64 bits that are not known are not covered: cast them to int64")
@@ -111,24 +143,25 @@ def both(x: Symbolic, y: Symbolic) -> Symbolic:
     def tree(a: Node, b: Node) -> Node:
         out: Node = node(0)
         for start in range(0, width, LIMB):
-            last = start + LIMB >= width
-            # The last limb has the sign; each is as large as the grammar's integers can be.
-            p, q = (_quotient(v, 1 << start) for v in (a, b))
+            # Each limb is as large as the grammar's integers can be.
             size = min(LIMB, width - start)
+            p, q = (_quotient(v, 1 << start) for v in (a, b))
             part: Node = node(0)
             for k in range(size):
-                weight = -(1 << k) if last and k == size - 1 else 1 << k
-                part = part + _bit(p, k) * _bit(q, k) * weight
+                weight = -(1 << k) if start + k == width - 1 else 1 << k
+                part = part + bit(_bit(p, k), _bit(q, k)) * weight
             out = out + part * (1 << start)
         return out
 
-    kind = common((x, y))
-    out = combine(tree, (x, y), kind, HEAVY)
+    out = combine(tree, (x, y), common((x, y)), HEAVY)
     out.bounds = (-(1 << (width - 1)), (1 << (width - 1)) - 1)
-    if x.bounds is not None and y.bounds is not None and max(x.bounds[0], y.bounds[0]) >= 0:
-        out.bounds = (0, min(b[1] for b in (x.bounds, y.bounds) if b[0] >= 0))
-    out.zeros = max(x.zeros, y.zeros)
     return out
+
+
+def _mask(x: Symbolic) -> int | None:
+    """The number that all elements of a known array are."""
+    known = x.known
+    return int(known.flat[0]) if known is not None and known.size and (known == known.flat[0]).all() else None
 
 
 def _below(x: Symbolic) -> int:
@@ -137,10 +170,9 @@ def _below(x: Symbolic) -> int:
 
 
 def _masked(x: Symbolic, mask: int, shaped: Symbolic) -> Symbolic:
-    """x & mask, at the shape that both have together: for each run of adjacent bits a difference of remainders."""
+    """x & mask, at the shape that both have together: for each run of adjacent bits a difference of remainders; of a mask that
+    is negative the last run goes on to the sign."""
     one = x.trace.constant
-    if mask < 0:
-        return apply("subtract", x, _masked(x, ~mask, shaped))
     out = apply("multiply", shaped, one(0))
     low = 0
     while mask >> low:
@@ -148,40 +180,21 @@ def _masked(x: Symbolic, mask: int, shaped: Symbolic) -> Symbolic:
             low += 1
             continue
         high = low
-        while mask >> high & 1:
+        while mask >> high & 1 and mask >> high != -1:
             high += 1
-        if high > 62:
+        last = mask >> high == -1
+        if max(low, 0 if last else high) > 62:
             raise InputError(f"the bits {mask:#x} of a number are not covered")
-        whole = apply("integer_remainder", x, one(1 << high))
-        out = apply("add", out, whole if low == 0 else apply("subtract", whole, apply("integer_remainder", x, one(1 << low))))
+        part = x if last else apply("integer_remainder", x, one(1 << high))
+        part = part if low == 0 else apply("subtract", part, apply("integer_remainder", x, one(1 << low)))
+        out = apply("add", out, part)
+        if last:
+            break
         low = high
-    out.bounds = (0, mask)
+    out.bounds = (
+        (0, mask) if mask >= 0 else x.bounds and (x.bounds[0] & ~(-mask - 1) if x.bounds[0] < 0 else 0, max(x.bounds[1], 0))
+    )
     out.zeros = (mask & -mask).bit_length() - 1 if mask else 62
-    return out
-
-
-def either(x: Symbolic, y: Symbolic) -> Symbolic:
-    """x | y: the sum less what both have."""
-    return _joined(x, y, 1)
-
-
-def one_of(x: Symbolic, y: Symbolic) -> Symbolic:
-    """x ^ y: the sum less twice what both have."""
-    return _joined(x, y, 2)
-
-
-def _joined(x: Symbolic, y: Symbolic, times: int) -> Symbolic:
-    x, y = number(x), number(y)
-    total = apply("add", x, y)
-    if _below(y) <= x.zeros or _below(x) <= y.zeros:
-        out = total
-    else:
-        out = apply("subtract", total, apply("multiply", both(x, y), x.trace.constant(times)))
-    width = max(_width(x.bounds), _width(y.bounds))
-    signed = any(v.bounds is None or v.bounds[0] < 0 for v in (x, y))
-    if width <= 64:
-        out.bounds = (-(1 << (width - 1)) if signed else 0, (1 << (width - 1)) - 1)
-    out.zeros = min(x.zeros, y.zeros)
     return out
 
 

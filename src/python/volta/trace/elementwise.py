@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError
 from .indices import ZERO
 from .symbolic import LONG, REPEATED, WHOLE, Bounds, Index, Kind, Symbolic, Trace
-from .tree import INFINITY, Call, Choice, Comparer, Logic, Node, Not, Variable, chained, node
+from .tree import INFINITY, Call, Choice, Comparer, Digits, Logic, Node, Not, Variable, chained, node
 
 #: What kind of value an operation gives: that of its operands, or always one.
 Gives = Literal["same", "float", "int", "rounded", "bool"]
@@ -48,9 +48,16 @@ _LOG2, _LOG10 = _log(node(2)), _log(node(10))
 
 
 def _integer_truncated(a: Node, b: Node) -> Node:
+    if isinstance(b, Digits) and b.value > 0:
+        return _if(chained(a, "<", 0), -(-a // b), a // b)
     apart = Logic("or", Logic("and", chained(a, "<", 0), chained(b, ">", 0)), Logic("and", chained(a, ">", 0), chained(b, "<", 0)))
     quotient = _abs(a) // _abs(b)
     return _if(apart, -quotient, quotient)
+
+
+def _integer_rest(a: Node, b: Node) -> Node:
+    size = b if isinstance(b, Digits) and b.value > 0 else _abs(b)
+    return _if(chained(a, "<", 0), -(-a % size), a % size)
 
 
 #: By the name that NumPy gives an operation, or torch where NumPy has none.
@@ -106,6 +113,8 @@ PRIMITIVES: dict[str, Primitive] = {
     "integer_quotient": Primitive(operator.floordiv, "int", repeats=True),
     "integer_remainder": Primitive(operator.mod, "int"),
     "integer_truncated": Primitive(_integer_truncated, "int", repeats=True),
+    # It has the sign of what is divided.
+    "integer_rest": Primitive(_integer_rest, "int", repeats=True),
     "truncated": Primitive(lambda a, b: _trunc(a / b)),
     "floor_divide": Primitive(lambda a, b: _floor(a / b)),
     "remainder": Primitive(lambda a, b: a - b * _floor(a / b), repeats=True),
@@ -123,7 +132,12 @@ PRIMITIVES: dict[str, Primitive] = {
 }
 
 #: Operations that only integers of the grammar have, and what stands for them elsewhere.
-INTEGERS = {"integer_quotient": "floor_divide", "integer_remainder": "remainder", "integer_truncated": "truncated"}
+INTEGERS = {
+    "integer_quotient": "floor_divide",
+    "integer_remainder": "remainder",
+    "integer_truncated": "truncated",
+    "integer_rest": "fmod",
+}
 
 #: Operations on truth values.
 LOGIC: dict[str, Callable[..., Node]] = {
@@ -200,7 +214,7 @@ def apply(name: str, *operands: Symbolic) -> Symbolic:
         size = by.bounds[0] if by.bounds is not None and by.bounds[0] == by.bounds[1] else None
         if name == "integer_remainder" and size and x.bounds is not None and 0 <= x.bounds[0] <= x.bounds[1] < size:
             return broadcast(x, np.broadcast_shapes(x.shape, by.shape))
-        if name != "integer_truncated" and by.known is not None and by.known.size and (by.known < 0).all():
+        if name in ("integer_quotient", "integer_remainder") and by.known is not None and by.known.size and (by.known < 0).all():
             # The grammar divides by positive numbers: x // -n is -x // n, and x % -n is -(-x % n).
             out = apply(name, apply("negative", x), by.trace.constant(-by.known))
             return out if name == "integer_quotient" else apply("negative", out)
@@ -212,7 +226,7 @@ def apply(name: str, *operands: Symbolic) -> Symbolic:
         if name == "relu":
             return apply("maximum", values[0], values[0].trace.constant(0))
         if name == "fmod" and all(x.kind == "int" for x in values):
-            return apply("subtract", values[0], apply("multiply", values[1], apply("integer_truncated", *values)))
+            return apply("integer_rest", *values)
     primitive = PRIMITIVES[name]
     kind = common(values) if primitive.gives == "same" else primitive.gives
     if kind == "int" and not primitive.tree(*(Variable("") for _ in values)).whole:
@@ -256,8 +270,8 @@ def _bounds(name: str, operands: Sequence[Bounds | None]) -> Bounds | None:
     # A divisor is none of 0, so no quotient is larger than what is divided.
     if name in ("integer_quotient", "floor_divide", "integer_truncated", "truncated"):
         return -largest[0], largest[0]
-    if name in ("integer_remainder", "remainder", "fmod"):
-        low = 0 if known[1][0] > 0 and name != "fmod" else 1 - largest[1]
+    if name in ("integer_remainder", "remainder", "fmod", "integer_rest"):
+        low = 0 if known[1][0] > 0 and "remainder" in name else 1 - largest[1]
         return min(low, 0), max(largest[1] - 1, 0)
     return None
 
