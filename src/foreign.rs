@@ -23,6 +23,9 @@ const MESSAGE: usize = 4000;
 /// Longest style of a terminal in bytes.
 const STYLE: usize = 5;
 
+/// A tab, where columns are counted.
+const TAB: &str = "    ";
+
 /// Whether a character shows as itself: no control character, none that changes the direction of text or separates
 /// lines, none that is ignored by default (Unicode's `Default_Ignorable_Code_Point`), no noncharacter.
 pub fn shows(c: char) -> bool {
@@ -97,19 +100,24 @@ pub fn drawn(text: &str) -> Cow<'_, str> {
 /// An output without styles before it is written: only its lines are left of control characters, and none of them is
 /// a command of a CI service.
 pub fn lines(text: &str) -> String {
-    net(text, false)
+    net(text, false, TAB)
+}
+
+/// A listing, in which tabs stay.
+pub fn listing(text: &str) -> String {
+    net(text, false, "\t")
 }
 
 /// An output with the styles of a terminal, as [`lines`] leaves one without: bold and the like, and the colours of text
 /// that are seen on any background.
 pub fn styled(text: &str) -> String {
-    net(text, true)
+    net(text, true, TAB)
 }
 
-fn net(text: &str, has_styles: bool) -> String {
+fn net(text: &str, has_styles: bool, tab: &str) -> String {
     let mut out = Shown::default();
-    // What stands on the line so far, white space and styles apart.
-    let (mut is_blank, mut is_colon, mut rest) = (true, false, text);
+    // The white space that a line begins with, while it has nothing else but styles; then whether a colon followed.
+    let (mut indent, mut is_colon, mut is_indented, mut rest) = (Some(0), false, false, text);
     while let Some(c) = rest.chars().next() {
         if has_styles && let Some(length) = style(rest) {
             out.text.push_str(&rest[..length]);
@@ -119,12 +127,19 @@ fn net(text: &str, has_styles: bool) -> String {
         rest = &rest[c.len_utf8()..];
         match c {
             '\n' => out.keep(c),
-            '\t' => out.text.push_str("    "),
-            ':' if is_colon => out.escape(c),
+            '\t' => out.text.push_str(tab),
+            // A further place of a finding is marked by three colons, which no service obeys.
+            ':' if is_colon && !(is_indented && rest.starts_with(": ")) => out.escape(c),
             c => out.push(c),
         }
-        is_colon = is_blank && c == ':';
-        is_blank = c == '\n' || is_blank && c.is_whitespace();
+        is_colon = indent.is_some() && c == ':';
+        is_indented = indent.unwrap_or(0) > 0;
+        indent = match c {
+            '\n' => Some(0),
+            ' ' | '\t' => indent.map(|n| n + 1),
+            c if c.is_whitespace() => indent,
+            _ => None,
+        };
     }
     out.text
 }
@@ -305,6 +320,8 @@ mod tests {
         let commands = [
             "::error file=x::y",
             "##[error]y",
+            ":::error::y",
+            "::: error",
             "##vso[task.complete]",
             "###[x",
             "a ##[x",
@@ -325,13 +342,21 @@ mod tests {
                 piece,
             ] {
                 let is_command = |l: &str| {
-                    l.trim_start().starts_with("::")
+                    let is_place = l.trim_start().starts_with("::: ") && l.starts_with(' ');
+                    l.trim_start().starts_with("::") && !is_place
                         || ["##[", "##vso["].iter().any(|c| l.contains(c))
                 };
                 assert!(!out.lines().any(is_command), "{text:?}: {out:?}");
             }
         }
-        for kept in ["a::b", "//## File a, line 3", "## a [b]", "#[x]", "a\n: b"] {
+        for kept in [
+            "a::b",
+            "//## File a, line 3",
+            "## a [b]",
+            "#[x]",
+            "a\n: b",
+            "   ::: k.ptx:3:1",
+        ] {
             assert_eq!(lines(kept), kept);
         }
     }

@@ -15,7 +15,7 @@ use clap::error::ErrorKind as Asked;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::answer::{ErrorKind, schema};
-use volta::foreign::{lines, plain, styled, whole};
+use volta::foreign::{listing, plain, styled, whole};
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
 use volta::report::gate::GateReport;
@@ -112,7 +112,7 @@ impl Done {
         use report::{html, human, json, junit, sarif};
         match (self, format) {
             (Done::Own(text), _) => text.clone(),
-            (Done::Text(text), _) => lines(text),
+            (Done::Text(text), _) => listing(text),
             (Done::Answer(a), Format::Json) => json::text(&a.report),
             (Done::Answer(a), Format::Sarif) => json::text(&sarif::report(a)),
             (Done::Answer(a), Format::Junit) => junit::report(a),
@@ -562,13 +562,15 @@ fn usage(argv: &[OsString], e: clap::Error) -> u8 {
         return 0;
     }
     // The message quotes arguments as they are, line ends among them: what is wrong is said of arguments that show.
-    let shown = argv.iter().map(|arg| match arg.to_str() {
-        Some(text) => OsString::from(whole(text).into_owned()),
-        None => arg.clone(),
-    });
+    let shown = argv
+        .iter()
+        .map(|a| OsString::from(whole(&a.to_string_lossy()).into_owned()));
     let shown: Vec<OsString> = shown.collect();
     let again = (shown != argv).then(|| command_lines::read(&shown).err());
-    let e = again.flatten().unwrap_or(e);
+    let e = match again.flatten() {
+        Some(again) if again.kind() == e.kind() => again,
+        _ => e,
+    };
     let args = argv
         .iter()
         .skip(1)

@@ -11,7 +11,7 @@ use super::gate::GateReport;
 use crate::answer::{About, ErrorKind, Finding, Kind, Report, Site, kinds};
 
 use super::{Answer, EXIT_ERROR, Failure};
-use crate::foreign::{sentence, uri};
+use crate::foreign::{lines, sentence, uri};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -36,7 +36,7 @@ pub fn report(answer: &Answer) -> Value {
 /// The log of a usage or input error: a notification, for nothing was looked at.
 pub fn failure(failure: &Failure) -> Value {
     let places: Vec<Value> = failure.sites().iter().map(ptx).collect();
-    let note = |message: &str, places: &[Value]| json!({"level": "error", "message": {"text": sentence(message)}, "locations": places});
+    let note = |message: &str, places: &[Value]| json!({"level": "error", "message": {"text": lines(&sentence(message))}, "locations": places});
     let notes: Vec<Value> = match failure.diagnostics.as_slice() {
         [one] => vec![note(&one.message, &places)],
         all => all.iter().map(|d| note(&d.message, &[])).collect(),
@@ -220,7 +220,7 @@ fn result(rule: &str, level: &str, text: &str, mut places: Vec<Value>, expected:
     let mut out = Map::new();
     out.insert("ruleId".into(), json!(rule));
     out.insert("level".into(), json!(level));
-    out.insert("message".into(), json!({"text": sentence(text)}));
+    out.insert("message".into(), json!({"text": lines(&sentence(text))}));
     let mut related = places.split_off(places.len().min(1));
     related.truncate(MOST_PLACES);
     out.insert("locations".into(), json!(places));

@@ -199,7 +199,8 @@ def faults(name, text, coloured, printed=True):
             yield f"{name}: {c!r} is raw"
             break
     for line in plain.split("\n") if printed else []:
-        if line.lstrip().startswith("::") or "##[" in line or "##vso[" in line:
+        is_place = line.startswith(" ") and line.lstrip().startswith("::: ")
+        if line.lstrip().startswith("::") and not is_place or "##[" in line or "##vso[" in line:
             yield f"{name}: a command: {line[:100]!r}"
             break
 
@@ -247,7 +248,7 @@ def judge(job):
         own = case.args[0] in ("completions", "man", "schema")
         for name, text in texts.items():
             if not (own and name == "stdout"):
-                found += faults(name, text, coloured)
+                found += faults(name, text.replace("\t", " ") if case.args[0] == "dump" else text, coloured)
         if ended.returncode not in (0, 1, 2, 3):
             found.append(f"exit status {ended.returncode}: {texts.get('stderr', '')[-300:]}")
         if any("panicked" in t or "internal error" in t for t in texts.values()):

@@ -63,6 +63,7 @@ def test_messages_of_several_lines() -> None:
     assert plain(foreign.lines(HOSTILE))
     assert plain(foreign.line(HOSTILE))
     assert foreign.line("a\udc80") == "a\\u{dc80}"
+    assert foreign.lines("a\n   ::: k.ptx:3:1\n") == "a\n   ::: k.ptx:3:1\n"
     assert foreign.lines("a\n  ::error::b\nc::d") == "a\n  :\\u{3a}error::b\nc::d"
 
 

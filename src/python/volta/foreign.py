@@ -19,7 +19,8 @@ _HIDDEN = (
 _STRAY = re.compile(f"[{_HIDDEN}]")
 _STRAY_IN_LINES = re.compile(f"(?!\n)[{_HIDDEN}]")
 _BRACKET = re.compile(r"(##[A-Za-z]*)\[")
-_COLONS = re.compile(r"^([^\S\n]*:):", re.MULTILINE)
+#: A further place of a finding is marked by three colons.
+_COLONS = re.compile(r"^(?! +::: )([^\S\n]*:):", re.MULTILINE)
 
 
 def _escaped(found: re.Match[str]) -> str:
