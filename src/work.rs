@@ -135,6 +135,11 @@ pub fn guarded<T>(
     })
 }
 
+/// What the piece of work at hand has spent.
+pub fn spent() -> u64 {
+    SPENT.get()
+}
+
 /// Whether the piece of work at hand has nothing left to spend.
 #[inline]
 pub fn is_over() -> bool {

@@ -18,6 +18,7 @@ use crate::kernel::region::Region;
 use crate::kernel::structured::{Blocks, NONE};
 use crate::kernel::{NumTy, Op, Pc, Src};
 use crate::term::{Term, TermId};
+use crate::work;
 
 use super::address::carry::Carried;
 use super::address::derive::Arg;
@@ -32,9 +33,11 @@ const MAX_STEPS: u32 = 1 << 14;
 /// Most branches on one way.
 const MAX_LITERALS: usize = 1 << 8;
 
-/// Most rounds of a loop whose end asks numbers that data choose. An integer has bits to be used up, or a range that
-/// facts give; of a number nothing is used up, and each round asks more of it than the one before.
+/// Rounds of a loop whose end asks numbers that data choose, and units of work of the walk, after which no round is
+/// expected to be the last. An integer has bits to be used up, or a range that facts give; of a number nothing is used up,
+/// and where each round computes it from the one before, each asks more than that.
 const MAX_ROUNDS: usize = 1 << 4;
+const MAX_WORK: u64 = 1 << 16;
 
 /// Parts of a condition that are looked at for what it compares.
 const MAX_PARTS: usize = 16;
@@ -179,6 +182,7 @@ impl Machine<'_> {
             harmless: self.is_harmless(region),
             serial: 0,
             steps: 0,
+            began: work::spent(),
             pending: Vec::new(),
         };
         let regs = self.save(w, region);
@@ -335,8 +339,8 @@ impl Machine<'_> {
     ) -> Result<(), End> {
         let split = under.mask != 0;
         let rounds = way.literals.iter().filter(|l| l.fall == fall).count();
-        let asks = split && rounds >= MAX_ROUNDS && self.ask_numbers(under);
-        if asks && !self.counts(walk, way.mask) {
+        let is_long = rounds >= MAX_ROUNDS && work::spent() - walk.began > MAX_WORK;
+        if split && is_long && self.ask_numbers(under) && !self.counts(walk, way.mask) {
             return Err(End::Endless);
         }
         if way.literals.len() >= MAX_LITERALS {
@@ -414,7 +418,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether the condition of some lane compares numbers.
+    /// Whether the condition of some lane compares numbers, or bits of them.
     fn ask_numbers(&self, under: &Under) -> bool {
         let mut conditions = lanes(under.mask).map(|lane| under.cond[lane]);
         conditions.any(|cond| self.asks_numbers(cond))
@@ -422,6 +426,9 @@ impl Machine<'_> {
 
     fn asks_numbers(&self, cond: TermId) -> bool {
         let (store, mut open) = (&self.values.store, vec![cond]);
+        if store.is_loose(cond) {
+            return true;
+        }
         for _ in 0..MAX_PARTS {
             match open.pop().map(|t| store.get(t)) {
                 Some(Term::RCmp(..)) => return true,
@@ -649,6 +656,8 @@ struct Walk<'a> {
     serial: u32,
     /// Instructions so far.
     steps: u32,
+    /// What was spent when it began.
+    began: u64,
     pending: Vec<Way>,
 }
 

@@ -18,6 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::eval::{Cone, Inputs, Mode, Value};
 use super::orders::Orders;
 use super::{ArrayId, Class, Fun, RCmp, Sort, Term, TermId, TermStore, encode_exact};
+use crate::work;
 
 /// Inputs at which every term is evaluated.
 const POINTS: usize = 9;
@@ -119,6 +120,7 @@ impl Samples {
         let (Some(x), Some(y)) = (below(store, a, MAX_EXACT), below(store, b, MAX_EXACT)) else {
             return out;
         };
+        work::spend((x.len() + y.len()) as u64);
         let cone = Cone::new(store, &[a, b]);
         for point in 0..POINTS {
             let mut values = Inputs::default();
@@ -174,6 +176,7 @@ impl Samples {
             if inputs(store, &cone).all(|i| read.contains(&i)) {
                 continue;
             }
+            work::spend(cone.len() as u64);
             for (point, y) in fixed.into_iter().enumerate() {
                 for scale in SCALES {
                     let x = at(store, &cone, |array, off| {
@@ -212,6 +215,7 @@ impl Samples {
             new.push(t);
             store.children(t, |c| stack.push(c));
         }
+        work::spend(new.len() as u64);
         new.sort_unstable();
         for t in new {
             let values = std::array::from_fn(|point| {
