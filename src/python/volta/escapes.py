@@ -27,8 +27,12 @@ def shown(text: object) -> str:
     return _STRANGE.sub(_escaped, str(text).replace("\r\n", "\n"))
 
 
+def line(text: object) -> str:
+    """A text as a line, which its own line ends would turn into several."""
+    return _LINES.sub(lambda c: " " if c[0] == "\t" else _escaped(c), str(text))
+
+
 def name(text: object) -> str:
-    """A name or path as a part of one line, of bounded length."""
+    """A name or path as a part of a line, of bounded length."""
     whole = str(text)
-    out = _LINES.sub(lambda c: " " if c[0] == "\t" else _escaped(c), whole[:NAME])
-    return out if len(whole) <= NAME else f"{out}..."
+    return line(whole) if len(whole) <= NAME else f"{line(whole[:NAME])}..."

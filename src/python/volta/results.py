@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from . import arg
 from .errors import InputError, NotProved
-from .escapes import shown
+from .escapes import line, shown
+from .escapes import name as shown_name
 
 Verdict = Literal["equivalent", "clean", "ran", "lifted", "not-equivalent", "defective", "unknown"]
 Category = Literal[
@@ -72,8 +73,8 @@ class Site:
         )
 
     def __str__(self) -> str:
-        file, line = self.source or (self.file, self.line)
-        return f"{file}:{line}"
+        file, number = self.source or (self.file, self.line)
+        return f"{shown_name(file)}:{number}"
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Finding:
 
     def __str__(self) -> str:
         where = f" at {self.sites[0]}" if self.sites else ""
-        return f"{self.kind}{where}: {self.message}"
+        return f"{self.kind}{where}: {line(self.message)}"
 
 
 @dataclass(frozen=True)
@@ -171,9 +172,9 @@ class Counterexample:
         return self.replay_(self.inputs)
 
     def __str__(self) -> str:
-        place = f"{self.output}[{', '.join(map(str, self.element))}]"
+        place = f"{shown_name(self.output)}[{', '.join(map(str, self.element))}]"
         lines = [f"{place}: reference {self.reference}, optimized {self.optimized}"]
-        lines += [f"  {name} = {np.array2string(array, threshold=64)}" for name, array in self.inputs.items()]
+        lines += [f"  {shown_name(n)} = {np.array2string(array, threshold=64)}" for n, array in self.inputs.items()]
         return "\n".join(lines)
 
 
@@ -296,7 +297,7 @@ class Result:
     @property
     def hint(self) -> str:
         """One sentence for whoever wrote the candidate."""
-        return shown(self._hint())
+        return line(self._hint())
 
     def _hint(self) -> str:
         if self.category == "proved":
@@ -325,7 +326,7 @@ class Result:
         example = self.counterexample
         if example is None or not example.inputs:
             return text
-        return f"{text}\n\ncounterexample:\n{shown(example)}"
+        return f"{text}\n\ncounterexample:\n{example}"
 
     def __repr__(self) -> str:
         return f"<volta.Result {self.verdict}>"

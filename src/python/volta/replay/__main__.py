@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import builtins
 import sys
 import traceback
 from pathlib import Path
@@ -49,6 +50,11 @@ def main(argv: list[str] | None = None) -> int:
         place = traceback.extract_tb(e.__traceback__)[-1]
         print(f"cannot replay: {type(e).__name__} ({e}) in {Path(place.filename).name}, line {place.lineno}")
         return 3
+
+
+def print(text: object, file: Any = None) -> None:
+    """Prints a line; a certificate holds whatever its author wrote into it, and no line of this program."""
+    builtins.print("".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in str(text)), file=file)
 
 
 def replay(args: argparse.Namespace) -> int:
