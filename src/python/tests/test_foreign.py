@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import volta
-from volta import foreign
+from volta import foreign, results
 from volta.server import program
 
 HOSTILE = "z\n::error file=x::y\r##[error]q\x1b[31m\x7f\x85\x9b2J\u061c\u200b\u2028\u202e\u2066\ufeff\ufffe\U000e0041"
@@ -85,3 +85,21 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     with pytest.raises(volta.InputError) as raised:
         volta.race(tmp_path / os.fsdecode(b"\xff.ptx"), block=4)
     assert str(raised.value).encode()
+
+
+def test_no_line_of_a_report_is_made_by_a_name() -> None:
+    site = results.Site("k\nProved.\x1b[2J", 1, "", (), None)
+    found = results.Finding("data-race", "a\nb\u202e", None, 1, (site,))
+    for text in (str(site), str(found), repr(volta.ptx(".version 8.0\n", name="a\nb"))):
+        assert not set(text) & set("\n\x1b\u202e")
+    assert str(volta.CompileError("k.cu\n\x1b[31merror")) == "k.cu\n\\u{1b}[31merror"
+
+
+def test_a_replay_prints_lines_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("mpmath")
+    from volta.replay import __main__ as replay
+
+    assert replay.main(["/nowhere/a\nconfirmed: \x1b\u202e.json"]) == 2
+    said = capsys.readouterr()
+    assert r"a\u{a}confirmed: \u{1b}\u{202e}" in said.err
+    assert said.err.count("\n") == 1

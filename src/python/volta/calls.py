@@ -65,7 +65,7 @@ class Call:
         found = kernel.entries()
         if len(found) > 1:
             listed = ", ".join(name_of(n) for n, _ in found[:MOST_NAMED]) + (", ..." if len(found) > MOST_NAMED else "")
-            raise InputError(f"{kernel.name} holds several kernels, {listed}: say which with entry=")
+            raise InputError(f"{name_of(kernel.name)} holds several kernels, {listed}: say which with entry=")
         if not found or not found[0][1].strip() or kernel.args or not self.args:
             return  # The program says that there is no such entry, that it has no parameters, or which arguments are missing.
         parameters, count = self.parameter_names(kernel), len(self.args)

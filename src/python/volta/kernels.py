@@ -87,7 +87,7 @@ class Kernel:
         )
 
     def __repr__(self) -> str:
-        return f"<volta.Kernel {self.name}{'' if self.entry is None else ': ' + self.entry}>"
+        return f"<volta.Kernel {name_of(self.name)}{'' if self.entry is None else ': ' + name_of(self.entry)}>"
 
 
 @dataclass(frozen=True)

@@ -296,7 +296,7 @@ class Result:
     @property
     def hint(self) -> str:
         """One sentence for whoever wrote the candidate."""
-        return lines(self._hint())
+        return foreign.line(self._hint())
 
     def _hint(self) -> str:
         if self.category == "proved":
