@@ -226,7 +226,7 @@ impl Table {
         say(counted, "counters begin at 0: ", touched);
         say(
             filled,
-            "variables without an initial value hold any contents: ",
+            "variables without known contents hold any contents: ",
             "",
         );
     }

@@ -115,7 +115,7 @@ class Checker:
             memory = arrays[k] if k is not None and v.space in ("global", "const") else None
             if memory is not None:
                 addresses[v.name] = memory.base
-                if v.init is not None:
+                if v.init is not None and shape.keeps_initial(self.certificate["arrays"][k]):
                     memory.initial = initialised(v.init)
         constant = self.constants(domain, as_read)
         launch = Launch(module, side, addresses, races, domain, space, self.parameters(i, inputs, arrays), constant)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .ptx import Module
-from .shape import SIDES
+from .shape import SIDES, keeps_initial
 from .values import Refuted
 
 DATA = {"finite", "within-format", "not-vanishing", "positive-logarithm", "defined", "fact", "place", "no-wrap", "initial-value"}
@@ -77,7 +77,7 @@ def needed(certificate: dict[str, Any], modules: list[Module]) -> Iterator[Neede
         if certificate[side]["ctas"] is not None:
             yield Needed("left-out", (of_ctas(side, certificate[side]["ctas"]),), f"of the {side} some CTAs are run only")
         for v in module.variables:
-            listed = {g["name"] for g in certificate[side]["variables"]}
+            listed = {g["name"] for g in certificate[side]["variables"] if keeps_initial(arrays[g["array"]])}
             if v.space in ("global", "const") and v.name in listed and v.init is not None:
                 yield Needed("initial-value", (f"`{v.name}`", "initial values hold"), f"{v.name} has an initial value")
         if certificate[side]["dynamic_shared"] is None and any(v.space == "shared" and v.size == 0 for v in module.variables):

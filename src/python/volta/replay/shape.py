@@ -201,6 +201,11 @@ def against_texts(certificate: dict[str, Any], modules: list[Module]) -> None:
             raise Refuted(f"{a['name']} is constant memory, to which nothing writes")
 
 
+def keeps_initial(array: dict[str, Any]) -> bool:
+    """Whether a variable holds its initialiser: it has no contents that are given, and is not bound to a shape."""
+    return array["contents"] is None and not array["shape"]
+
+
 def is_compared(array: dict[str, Any]) -> bool:
     """Whether every byte that a kernel writes of an array has to be the same in both."""
     return array["origin"] in ("pointer", "global") and array["role"] != "scratch"
