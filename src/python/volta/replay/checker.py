@@ -10,12 +10,13 @@ from typing import Any
 from . import premises, ptx, shape
 from .certificate import Readings, ranges, spelled, union
 from .inputs import ELSEWHERE, Inputs, near
+from .library import Library, Trees
 from .machine import Launch, Margin
 from .memory import Memory, Races, Space, Write
 from .operations import step_of
 from .shape import SIDES
 from .steering import Steering
-from .values import FORMATS, SIZES, Beyond, Cannot, Field, Mixed, Num, Outside, Reals, Refuted, Stop, exact, take, widened
+from .values import FORMATS, SIZES, Beyond, Cannot, Field, Mixed, Num, Opaque, Outside, Reals, Refuted, Stop, exact, take, widened
 
 SMALL = 1000
 """Instructions of all threads of both kernels, below which more inputs are tried."""
@@ -66,6 +67,8 @@ class Checker:
         self.written: dict[int, set[tuple[tuple[int, int], ...]]] = {}
         self.is_defined: dict[At, bool] = {}
         """Whether the reference was a number on an input that was tried."""
+        self.library, self.trees = Library(certificate["assumptions"], self.reals, step_of), Trees()
+        """Functions of the CUDA library that the certificate names, and the operations of one run."""
         self.watches = False
         """Whether the margins of tests are noted."""
         self.reached: set[tuple[int, int, int]] = set()
@@ -74,7 +77,7 @@ class Checker:
     # Running.
 
     def run(self, domain: Any, inputs: Inputs, as_read: bool) -> Run:
-        run = Run()
+        run, self.trees = Run(), Trees()
         for i, side in enumerate(SIDES):
             try:
                 launch, arrays = self.launch(i, domain, inputs, as_read)
@@ -120,6 +123,8 @@ class Checker:
         constant = self.constants(domain, as_read)
         launch = Launch(module, side, addresses, races, domain, space, self.parameters(i, inputs, arrays), constant)
         launch.margins = {} if self.watches else None
+        if self.library.functions and domain.has_order:
+            launch.trees, launch.library = self.trees, self.library
         launch.code = [*(step_of(launch, ins) for ins in module.code), lambda r: -1]
         return launch, arrays
 
@@ -206,6 +211,8 @@ class Checker:
             x, y = widened(x), widened(y)
         if n > 2 and Mixed in (type(x), type(y)):
             return all(self.same(domain, take(x, low, n // 2), take(y, low, n // 2), n // 2, None, at) for low in (0, n // 2))
+        if Opaque in (type(x), type(y)):
+            raise Cannot("bits of a number that data decide are compared")
         cuts = {v.cut for v in (x, y) if type(v) is Num}
         if Mixed in (type(x), type(y)) or (kind not in FORMATS and len(cuts) > 1):
             raise Cannot("bits of a number that data decide are compared")

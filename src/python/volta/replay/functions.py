@@ -11,12 +11,13 @@ import math
 import operator
 import struct
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from .machine import Launch
 from .ptx import Instruction
-from .values import FORMATS, SIZES, Beyond, Cannot, Mixed, Num, Part, exact, parts_of, take, whole, widened
+from .values import FORMATS, SIZES, Beyond, Cannot, Mixed, Num, Opaque, Part, exact, parts_of, take, whole, widened
 
 Function = Callable[..., Any]
 
@@ -214,8 +215,8 @@ class Floats:
                 return x
             if type(x) is int:
                 return constant(x & (1 << 8 * size) - 1, fmt)
-            if x is None:
-                raise TypeError("never written")
+            if x is None or type(x) is Opaque:
+                raise TypeError("never written, or bits that are not known")
             wide = widened(x)
             if type(wide) is Num and wide.fmt in kinds:
                 return wide
@@ -396,11 +397,27 @@ def float_test(launch: Launch, ins: Instruction, compare: str) -> Callable[[Any,
     return test
 
 
+def place_of_bits(launch: Launch, x: Any, is_signed: bool) -> tuple[int, bool, Any]:
+    """Where the bits of a float lie among those of all: they are in the order of their numbers, but for the sign."""
+    if type(x) is Num and x.fmt == "f32" and x.v == x.v:
+        below, number, is_nan = x.v < 0, abs(x.v), False
+    elif type(x) is int:
+        bits = x & 0x7FFFFFFF
+        below, is_nan = bool(x >> 31 & 1), bits > 0x7F800000
+        number = Decimal(bits) if is_nan else launch.domain.number(exact(bits, "f32"))
+    else:
+        raise TypeError("bits of a float")
+    return (-1 if is_signed else 1) * below, is_nan, number
+
+
 def integer_test(launch: Launch, ins: Instruction, compare: str) -> Callable[[Any, Any], bool]:
     w, is_signed, wanted = 8 * SIZES[ins.type], ins.type[0] == "s", COMPARES[OF_UNSIGNED.get(compare, compare)]
     keep, top = (1 << w) - 1, (1 << w - 1) if is_signed else 0
 
     def test(x: Any, y: Any) -> bool:
+        if launch.trees is not None and w == 32 and Num in (type(x), type(y)):
+            p, q = (place_of_bits(launch, v, is_signed) for v in (x, y))
+            return (p > q) - (p < q) in wanted
         x, y = x & keep ^ top, y & keep ^ top
         outcome = (x > y) - (x < y) in wanted
         if launch.margins is not None:

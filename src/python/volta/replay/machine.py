@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .memory import Agent, Memory, Races, Space
 from .ptx import Module, Operand
 from .values import Cannot, Num, Outside, Refuted, Stop
+
+if TYPE_CHECKING:
+    from .library import Library, Trees
 
 SHARED, LOCAL, PARAM = 1 << 60, 2 << 60, 3 << 60
 """Where the windows of other state spaces lie among generic addresses."""
@@ -174,6 +177,10 @@ class Launch:
         self.outcomes: list[int] = []
         self.margins: dict[tuple[int, int], list[Margin]] | None = None
         """By line and thread, what tests compared, where that is watched."""
+        self.trees: Trees | None = None
+        """The operations that made each value, where they are kept."""
+        self.library: Library | None = None
+        """The functions that are looked for among them."""
         self.now = 0
         """The thread that runs."""
         self.steps = 0

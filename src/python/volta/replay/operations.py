@@ -8,9 +8,10 @@ from typing import Any
 
 from . import memory_operations, warp_operations
 from .functions import FUNCTIONS, float_test, integer_test, named
+from .library import traced
 from .machine import ENDS, Launch, Step
 from .ptx import Instruction
-from .values import FORMATS, SIZES, Cannot, Outside, take
+from .values import FORMATS, SIZES, Cannot, Opaque, Outside, take
 
 ROUNDING = named(None, "rn rz rm rp rni rzi rmi rpi rna ftz sat relu approx full")
 OTHERS = named(None, "NaN abs lo hi wide shiftamt l r wrap clamp finite infinite number notanumber normal subnormal")
@@ -26,6 +27,8 @@ def computes(launch: Launch, ins: Instruction) -> Step:
     if to.kind == "vector":
         return unpacks(launch, ins)
     d, sources = launch.slot(to), [launch.slot(p) for o in operands for p in o.each()]
+    if launch.trees is not None:
+        return traced(launch, ins, f, d, sources)
 
     def step(r: list[Any]) -> None:
         try:
@@ -66,10 +69,13 @@ def set_predicate(launch: Launch, ins: Instruction) -> Step:
                 if d is not None:
                     r[d] = int(p if op is None else op(p, r[more[0]] ^ inverted))
         except TypeError as e:
+            unknown = None
             if r[a] is not None and r[b] is not None:
-                raise Cannot("bits of a number that data decide are asked for") from e
+                if launch.trees is None:
+                    raise Cannot("bits of a number that data decide are asked for") from e
+                unknown = Opaque(1)
             for d in filter(None, outs):
-                r[d] = None
+                r[d] = unknown
 
     return setp
 

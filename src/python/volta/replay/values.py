@@ -65,10 +65,30 @@ class Num:
     `cut` where it is the upper half of an f32: its bits may not be those of the number rounded.
     """
 
-    __slots__ = ("cut", "fmt", "known", "v")
+    __slots__ = ("cut", "fmt", "known", "tree", "v")
 
     def __init__(self, v: Any, fmt: str, known: bool = False, cut: bool = False) -> None:
         self.v, self.fmt, self.known, self.cut = v, fmt, known, cut
+        self.tree: int | None = None
+        """The number of the operations that made it, where those are kept."""
+
+
+class Opaque:
+    """Bits of a number that data decide, of which the operations that made them are kept alone."""
+
+    __slots__ = ("size", "tree")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.tree: int | None = None
+
+    def __bool__(self) -> bool:
+        raise Cannot("bits of a number that data decide are asked for")
+
+    def __eq__(self, other: object) -> bool:
+        raise Cannot("bits of a number that data decide are asked for")
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Part(NamedTuple):
@@ -95,6 +115,8 @@ def parts_of(value: Any, size: int) -> list[int | Part]:
         parts: list[int | Part] = [Part(value, i) for i in range(SIZES[value.fmt])]
     elif type(value) is Mixed:
         parts = value.parts
+    elif type(value) is Opaque:
+        raise Cannot("bits of a number that data decide are asked for")
     else:
         raise TypeError("never written")
     return parts[:size] + [0] * (size - len(parts))
@@ -128,6 +150,8 @@ def take(value: Any, low: int, count: int) -> Any:
     if type(value) is int:
         return value >> 8 * low & (1 << 8 * count) - 1
     if value is None or (low == 0 and type(value) is Num and count == SIZES[value.fmt]):
+        return value
+    if type(value) is Opaque and (low, count) == (0, value.size):
         return value
     return whole(parts_of(value, low + count)[low:])
 
