@@ -6,7 +6,8 @@
 //! 3.3, kept for all inputs at once). Errors of approximations are those of the PTX manual, sections 9.7.3 and 9.7.4.
 //!
 //! Sound: the distance of a result is at most what the operation makes of operands that are off by theirs, plus one rounding
-//! of the largest magnitude that the machine's operands allow, plus what flushing or underflow takes. Ends are computed in
+//! of the largest magnitude that the machine's operands allow, or what flushing or underflow takes ([`super::step`]); a number
+//! that becomes an integer may become the next one as soon as it is off. Ends are computed in
 //! doubles and widened by more than the doubles lose. Whatever may overflow, divide by 0 or leave the domain of a function
 //! has no enclosure. Infinities are enclosed where constants make them, which have no error.
 //!
@@ -14,9 +15,10 @@
 
 use std::f64::consts::LN_2;
 
-use crate::kernel::{FloatMods, FloatOp, Fmt};
-use crate::number;
+use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::term::word::{Does, Operation};
+
+use super::step::{self, Step};
 
 /// What the doubles of this analysis may be off after an operation, as a part of the result.
 const OWN: f64 = 1e-12;
@@ -94,23 +96,20 @@ pub(super) enum Tie {
     Same,
 }
 
-/// The range of a result, of which the unit roundoff is given: what the exact operation makes of the operands, and one
-/// rounding.
-pub(super) fn result(
-    operation: &Operation,
-    operands: &[Range],
-    unit: f64,
-    tie: Tie,
-) -> Option<Range> {
+/// The range of a result: what the exact operation makes of the operands, and one rounding.
+pub(super) fn result(operation: &Operation, operands: &[Range], tie: Tie) -> Option<Range> {
     let mut all = operands.to_vec();
-    let m = &operation.mods;
-    let (precision, least) = number::precision(operation.fmt);
-    let normal = f64::exp2(f64::from(least + precision as i32 - 1));
-    if m.ftz {
-        all.iter_mut()
-            .filter(|r| !r.is_infinite())
-            .for_each(|r| r.off += normal);
+    for (k, r) in all.iter_mut().enumerate() {
+        let flushed = step::flushed(operation, k);
+        if !r.is_infinite() && r.least() - r.off < flushed {
+            *r = Range {
+                off: r.off + flushed,
+                ..*r
+            }
+            .widened();
+        }
     }
+    let m = &operation.mods;
     let exact = match operation.does {
         Does::Convert => all[0],
         Does::Float(op) => tied(op, &all, tie)?,
@@ -119,26 +118,48 @@ pub(super) fn result(
     }
     .widened();
     if exact.is_infinite() {
-        return (!m.sat && !m.relu).then_some(exact);
+        return (!m.sat && !m.relu && !m.oob).then_some(exact);
     }
-    let (part, flat) = match operation.does {
-        Does::Float(op) if m.approx => approximate(op, operation.fmt, &all)?,
-        _ => (unit, 0.0),
+    let step = Step::of(operation)?;
+    let exact = match step.whole {
+        Some(to) => whole(exact, to),
+        None => exact,
     };
-    let lost = match (m.ftz, unit > 0.0 || m.approx) {
-        (true, _) => normal,
-        (false, true) => f64::exp2(f64::from(least)),
-        (false, false) => 0.0,
+    let (least, most) = (exact.least() - exact.off, exact.largest() + exact.off);
+    let (lost, most) = match operation.does {
+        Does::Float(op) if m.approx => {
+            let (part, flat) = approximate(op, operation.fmt, &all)?;
+            let small = if least >= 2.0 * step.normal {
+                0.0
+            } else {
+                step.small.max(2.0 * step.unit * step.normal)
+            };
+            let lost = part * most + flat + small;
+            (lost, most + lost)
+        }
+        _ => (step.lost(least, most), most),
     };
-    let reach = exact.largest() + exact.off;
-    let off = exact.off + part * reach + flat + lost;
-    let largest = number::to_double(operation.fmt, number::largest(operation.fmt, false));
-    // The machine's number is rounded from one that is no larger than this.
-    let fits = reach + off < largest;
-    if !fits {
-        return None;
-    }
-    Some(clamped(m, Range { off, ..exact }).widened())
+    // A number that is no larger than the largest one is rounded to no larger one.
+    let fits = step.unit == 0.0 || most <= step.largest;
+    let off = exact.off + lost;
+    fits.then(|| clamped(m, Range { off, ..exact }).widened())
+}
+
+/// A number rounded to an integer: the next one, or one more for each whole that the operand may be off, and the same one
+/// where all that the operand may be has the same next one.
+pub(super) fn whole(r: Range, to: Rnd) -> Range {
+    let next = |x: f64| match to {
+        Rnd::Rmi => x.floor(),
+        Rnd::Rpi => x.ceil(),
+        Rnd::Rzi => x.trunc(),
+        _ => x.round_ties_even(),
+    };
+    let spread = next(r.hi + r.off) - next(r.lo - r.off);
+    let off = match r.off {
+        0.0 => 0.0,
+        off => (off.floor() + 1.0).min(spread),
+    };
+    Range::of(&[next(r.lo), next(r.hi)], off)
 }
 
 /// `.sat` and `.relu` bring two numbers no further apart.
