@@ -24,15 +24,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::answer::rounding::Bound;
 use crate::decide::goal::is_compared;
 use crate::grid::{Subject, scope};
-use crate::kernel::{FloatMods, FloatOp, FloatTest, Fmt, IntTy, MatTy, Rnd};
+use crate::kernel::{FloatMods, FloatOp, FloatTest, Fmt, MatTy};
 use crate::number;
 use crate::sim::Outcome;
 use crate::spec::{Arrays, ElemTy, Numbered, Resolved};
 use crate::term::facts::Facts;
 use crate::term::word::{Does, Family, Operation};
-use crate::term::{ArrayId, ICmp, Sort, Term, TermId, TermStore};
+use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 
-use super::choice::{self, Choice};
+use super::choice;
 use super::enclosure::{self, Range, Tie};
 use super::limits::LIMITS;
 use super::part::Part;
@@ -59,8 +59,19 @@ pub(super) struct Bounds {
     part: Option<(Part, Option<f64>)>,
     /// In the ranges that are assumed, with the largest magnitude of the real values there.
     assumed: Option<Range>,
-    /// The operation at which ranges end.
-    lost_at: Option<Operation>,
+    /// Why nothing is known of all inputs in those ranges, if some are assumed.
+    open: Option<Open>,
+}
+
+/// Why nothing is known.
+#[derive(Clone, Copy, Debug)]
+enum Open {
+    /// Some input has no range.
+    Input,
+    /// An operation on numbers with ranges has none.
+    Operation(Operation),
+    /// Something else that no range is known of.
+    Choice,
 }
 
 impl Bounds {
@@ -68,15 +79,19 @@ impl Bounds {
     pub(super) fn told(&self, sampled: f64) -> Bound {
         let largest = self.assumed.map_or(0.0, |r| r.largest().min(sampled));
         let says = |r: &Range| r.off == 0.0 || r.off < largest;
-        let left_out = match (self.assumed, self.lost_at) {
+        let left_out = match (self.assumed, self.open) {
             (Some(r), _) if !says(&r) => Some(format!(
                 "the bound {} is not below the largest value {largest:.1e}",
                 upwards(r.off)
             )),
-            (None, Some(operation)) => Some(format!(
+            (None, Some(Open::Operation(operation))) => Some(format!(
                 "a result of `{}` is not enclosed: it may leave its format or domain, or its error has no bound",
                 operation.name()
             )),
+            (None, Some(Open::Input)) => Some("some input has no range".into()),
+            (None, Some(Open::Choice)) => {
+                Some("what is chosen or put together of bits is not enclosed".into())
+            }
             _ => None,
         };
         let share = self.part.map(|(p, _)| p);
@@ -174,7 +189,7 @@ struct Output<'a> {
 
 impl Output<'_> {
     /// What is known of the elements; `None` if nothing is of one of them.
-    fn swept(&self, inputs: Inputs) -> (Option<Vec<Known>>, Option<Operation>) {
+    fn swept(&self, inputs: Inputs) -> (Option<Vec<Known>>, Open) {
         let mut sweep = Sweep {
             store: self.store,
             arrays: self.arrays,
@@ -183,16 +198,16 @@ impl Output<'_> {
             known: FxHashMap::default(),
             chosen: FxHashMap::default(),
             settled: FxHashSet::default(),
-            lost_at: None,
+            open: Open::Choice,
         };
         sweep.over(&self.order);
         let all = self.roots.iter().map(|&t| sweep.operand(t, self.fmt));
-        (all.collect(), sweep.lost_at)
+        (all.collect(), sweep.open)
     }
 
     /// The bounds of all elements.
     fn bounds(&self) -> Option<Bounds> {
-        let (all, lost_at) = self.swept(Inputs::Assumed);
+        let (all, open) = self.swept(Inputs::Assumed);
         let all = all.filter(|all| !all.is_empty())?;
         let assumed = all.iter().map(|k| k.range).reduce(|a, b| {
             let (a, b) = (a?, b?);
@@ -202,7 +217,7 @@ impl Output<'_> {
             roundings: all.iter().map(|k| k.longest).max().unwrap_or(0),
             part: self.widest(),
             assumed: assumed.flatten().filter(|r| r.off.is_finite()),
-            lost_at,
+            open: (!self.facts.numbers().is_empty()).then_some(open),
         })
     }
 
@@ -219,6 +234,8 @@ impl Output<'_> {
                 })
             })?
         };
+        // A rest that no sum of terms reaches says nothing.
+        let at = |within| at(within).filter(|p| p.rest < p.size || p.size == 0.0);
         // Positive doubles are in the order of their bits; eight steps to each power of two are told apart.
         const STEP: u32 = 49;
         let magnitude = |n: u64| f64::from_bits(n << STEP);
@@ -250,17 +267,18 @@ fn pieces(store: &TermStore, t: TermId) -> Vec<TermId> {
 /// The sweep over the operations.
 pub(super) struct Sweep<'a> {
     pub store: &'a TermStore,
-    arrays: &'a Arrays,
+    pub arrays: &'a Arrays,
     facts: &'a Facts,
     inputs: Inputs,
     /// By word; `None` is one of which nothing is known.
-    known: FxHashMap<TermId, Option<Known>>,
+    pub known: FxHashMap<TermId, Option<Known>>,
     /// Choices between floats of a format.
-    chosen: FxHashMap<TermId, (Fmt, Known)>,
+    pub chosen: FxHashMap<TermId, (Fmt, Known)>,
     /// Terms that are what the reals make of them.
-    settled: FxHashSet<TermId>,
-    /// The first operation of operands with known ranges whose result has none.
-    lost_at: Option<Operation>,
+    pub settled: FxHashSet<TermId>,
+    /// Why nothing may be known of a result: the first operation of operands with known ranges whose result has none, or
+    /// else an input without one.
+    open: Open,
 }
 
 impl Sweep<'_> {
@@ -282,6 +300,17 @@ impl Sweep<'_> {
                     }
                     self.all_settled(t)
                 }
+                Term::Bytes { array, .. } => {
+                    let is_number = matches!(
+                        self.arrays.0.get(array.0 as usize).and_then(|a| a.elem),
+                        Some(ElemTy::Float(_))
+                    );
+                    let is_open = is_number && self.facts.numbers_of(array).is_none();
+                    if is_open && matches!(self.open, Open::Choice) {
+                        self.open = Open::Input;
+                    }
+                    true
+                }
                 _ => self.all_settled(t),
             };
             if is_settled {
@@ -293,7 +322,10 @@ impl Sweep<'_> {
     /// Notes where ranges end.
     fn note(&mut self, operation: &Operation, operands: &[TermId], found: Option<Known>) {
         let is_float = operation.float().is_some() || matches!(operation.does, Does::ToInt(_));
-        if self.lost_at.is_some() || !is_float || found.is_some_and(|k| k.range.is_some()) {
+        if matches!(self.open, Open::Operation(_))
+            || !is_float
+            || found.is_some_and(|k| k.range.is_some())
+        {
             return;
         }
         let is_ranged = |(i, &t): (usize, &TermId)| {
@@ -301,7 +333,7 @@ impl Sweep<'_> {
             known.is_some_and(|k| k.range.is_some())
         };
         if operands.iter().enumerate().all(is_ranged) {
-            self.lost_at = Some(*operation);
+            self.open = Open::Operation(*operation);
         }
     }
 
@@ -324,96 +356,6 @@ impl Sweep<'_> {
             // Bits of a float that is made here, its sign at 0 among them, are not looked at.
             _ => false,
         }
-    }
-
-    /// What is known of a choice between floats, and their format.
-    fn choose(&self, p: TermId, branches: [TermId; 2]) -> Option<(Fmt, Known)> {
-        let fmt = branches.iter().find_map(|&t| self.format(t))?;
-        let [a, b] = branches.map(|t| self.operand(t, fmt));
-        let (a, b) = (a?, b?);
-        let (choice, flushed) = match self.settled.contains(&p) {
-            true => (Choice::Settled, 0.0),
-            false => self
-                .by_comparison(p, branches)
-                .unwrap_or((Choice::Open, 0.0)),
-        };
-        let range = a.range.zip(b.range).and_then(|(a, b)| choice.of(a, b));
-        let range = range.map(|r| {
-            Range {
-                off: r.off + 2.0 * flushed,
-                ..r
-            }
-            .widened()
-        });
-        let known = Known {
-            longest: a.longest.max(b.longest),
-            part: None,
-            range,
-        };
-        Some((fmt, known))
-    }
-
-    /// The format of floats by what makes them.
-    fn format(&self, t: TermId) -> Option<Fmt> {
-        match self.store.get(t) {
-            Term::Word(w) => w.operation(self.store).float(),
-            Term::BitsSelect(..) => self.chosen.get(&t).map(|c| c.0),
-            Term::Bytes { array, .. } => match self.arrays.0.get(array.0 as usize)?.elem? {
-                ElemTy::Float(fmt) => Some(fmt),
-                ElemTy::Int { .. } => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// What a choice by one comparison of floats is that rounding may turn over, and below which it takes both for 0.
-    fn by_comparison(&self, p: TermId, [a, b]: [TermId; 2]) -> Option<(Choice, f64)> {
-        let Term::ICmp(ICmp::Eq, word, _) = self.store.get(p) else {
-            return None;
-        };
-        let word = self.store.as_word(word)?;
-        let operation = word.operation(self.store);
-        let (Does::Compare(cmp), &[x, y]) =
-            (operation.does, &word.operands().collect::<Vec<_>>()[..])
-        else {
-            return None;
-        };
-        let as_it_is = ([a, b] == [x, y]).then_some(false);
-        let turned = as_it_is.or(([a, b] == [y, x]).then_some(true));
-        if let Some(found) = turned.and_then(|is_turned| choice::extremum(cmp, is_turned)) {
-            return Some((found, flushed(&operation)));
-        }
-        let is_zero = |t| {
-            matches!(self.operand(t, operation.src)?.range, Some(r) if r == Range::known(0.0))
-                .then_some(())
-        };
-        let x = match (is_zero(x), is_zero(y)) {
-            (None, Some(())) => x,
-            (Some(()), None) => y,
-            _ => return None,
-        };
-        let reach = self.operand(x, operation.src)?.range?.off + flushed(&operation);
-        let near = Choice::Near(self.near(a, x, reach)?, self.near(b, x, reach)?);
-        Some((near, 0.0))
-    }
-
-    /// The largest magnitude of a branch where a number is at most so large.
-    fn near(&self, branch: TermId, x: TermId, reach: f64) -> Option<f64> {
-        if branch == x {
-            return Some(reach);
-        }
-        let fmt = self.format(x)?;
-        if let Term::BitsConst { .. } = self.store.get(branch) {
-            return Some(self.operand(branch, fmt)?.range?.largest());
-        }
-        let (_, operands) = self.float(branch, &[FloatOp::Mul, FloatOp::Neg])?;
-        let factor = match operands[..] {
-            [a] if a == x => 1.0,
-            [a, b] if a == x => self.operand(b, fmt)?.range?.largest(),
-            [a, b] if b == x => self.operand(a, fmt)?.range?.largest(),
-            _ => return None,
-        };
-        Some(reach * factor)
     }
 
     /// What is known of an element of a matrix product.
@@ -479,95 +421,7 @@ impl Sweep<'_> {
         let operand = |(k, &o): (usize, &TermId)| self.operand(o, step::format(operation, k));
         let all = operands.iter().enumerate().map(operand);
         let all: Vec<Known> = all.collect::<Option<_>>()?;
-        let tie = match (operation.does, operands) {
-            (Does::Float(FloatOp::Sub), &[a, b]) if self.is_among(a, b) => Tie::NotAbove,
-            (Does::Float(FloatOp::Mul | FloatOp::Fma), &[a, b, ..]) if a == b => Tie::Same,
-            _ => Tie::None,
-        };
-        result(operation, &all, tie)
-    }
-
-    /// True if a maximum is one of something, or of other maxima of which one is.
-    fn is_among(&self, a: TermId, maximum: TermId) -> bool {
-        let mut todo = vec![maximum];
-        for _ in 0..LIMITS.maxima {
-            let Some(t) = todo.pop() else {
-                return false;
-            };
-            if let Some((m, operands)) = self.float(t, &[FloatOp::Max, FloatOp::Max3])
-                && !m.abs
-                && !m.xorsign_abs
-            {
-                if operands.contains(&a) {
-                    return true;
-                }
-                todo.extend(operands);
-            }
-        }
-        false
-    }
-
-    /// A float as an integer of a type that holds whatever it may be.
-    fn to_integer(&self, operation: &Operation, operands: &[TermId], ty: IntTy) -> Option<Known> {
-        let known = self.operand(*operands.first()?, operation.src)?;
-        let to = match operation.mods.rnd {
-            Rnd::None => Rnd::Rzi,
-            to => to,
-        };
-        let flushed = flushed(operation);
-        let range = known.range.map(|r| {
-            let off = r.off + flushed;
-            enclosure::whole(Range { off, ..r }.widened(), to)
-        });
-        Some(Known {
-            longest: known.longest,
-            part: None,
-            range: range.filter(|r| fits(*r, ty)),
-        })
-    }
-
-    /// An integer as a float: a known one, or a float that became one.
-    fn integer(&self, operation: &Operation, operands: &[TermId], ty: IntTy) -> Option<Known> {
-        let &[n] = operands else {
-            return None;
-        };
-        let known = match self.store.get(n) {
-            Term::BitsConst { value, .. } => {
-                let exact = Operation {
-                    fmt: Fmt::F64,
-                    mods: FloatMods::default(),
-                    ..*operation
-                };
-                let x = number::to_double(Fmt::F64, exact.apply(&[value])?);
-                let off = match x.abs() < f64::exp2(53.0) {
-                    true => 0.0,
-                    false => x.abs() * f64::exp2(-52.0),
-                };
-                Known {
-                    longest: 0,
-                    part: None,
-                    range: Some(Range {
-                        lo: x - off,
-                        hi: x + off,
-                        off,
-                    }),
-                }
-            }
-            Term::Word(w) if matches!(w.operation(self.store).does, Does::ToInt(_)) => {
-                let known = (*self.known.get(&n)?)?;
-                let range = known.range.filter(|r| fits(*r, ty));
-                Known { range, ..known }
-            }
-            _ => return None,
-        };
-        let range = known
-            .range
-            .and_then(|r| enclosure::result(operation, &[r], Tie::None));
-        Some(Known {
-            longest: known.longest + 1,
-            part: None,
-            range,
-        })
+        result(operation, &all, self.tie(operation, operands))
     }
 
     /// The modifiers and operands of an operation on f32 that is one of some.
@@ -636,16 +490,8 @@ impl Sweep<'_> {
     }
 }
 
-/// True if a type holds whatever the machine or the reals have.
-fn fits(r: Range, ty: IntTy) -> bool {
-    let bits = f64::from(u32::from(ty.width) - u32::from(ty.signed));
-    let least = if ty.signed { -f64::exp2(bits) } else { 0.0 };
-    // Ends are widened by less than one.
-    r.lo - r.off > least - 0.5 && r.hi + r.off < f64::exp2(bits) - 0.5
-}
-
 /// The magnitude below which a comparison takes numbers for 0.
-fn flushed(operation: &Operation) -> f64 {
+pub(super) fn flushed(operation: &Operation) -> f64 {
     step::flushed(operation, 0)
 }
 

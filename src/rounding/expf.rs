@@ -79,9 +79,11 @@ impl Sweep<'_> {
         let known = self.operand(x, Fmt::F32)?;
         let range = known.range.filter(|r| r.largest() + r.off <= REACH);
         let range = range.map(|r| {
-            let mut e = enclosure::exponential(r);
-            e.off += f64::exp2(-21.0) * (e.hi + e.off);
-            e.widened()
+            let e = enclosure::exponential(r);
+            let own = f64::exp2(-21.0);
+            e.off_by(e.off + own * (e.hi + e.off))
+                .parted(e.part + own * (1.0 + e.part))
+                .widened()
         });
         Some(Known {
             longest: known.longest + 3,

@@ -22,7 +22,7 @@ pub(crate) struct Table {
     pub evaluated: u64,
     /// Elements of an input that are evaluated with known error because doubles overflow.
     pub beyond_doubles: usize,
-    /// Maxima that are looked through for what a difference is taken from.
+    /// Maxima, or sums, that are looked through for what a difference, or a share, is taken of.
     pub maxima: usize,
     /// The least magnitude of inputs up to which a bound is told.
     pub least_reach: f64,

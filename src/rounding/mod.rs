@@ -11,6 +11,7 @@ mod constants;
 mod enclosure;
 mod execute;
 mod expf;
+mod integers;
 mod limits;
 pub(crate) mod measure;
 mod part;
@@ -21,6 +22,7 @@ pub(crate) mod schedules;
 pub(crate) mod shadow;
 mod shares;
 mod step;
+mod ties;
 pub(crate) mod warn;
 
 /// A number of two digits that is no smaller than a positive one.

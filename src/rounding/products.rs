@@ -73,7 +73,7 @@ impl Shape {
         let lost = 2.0 * self.k as f64 * least_normal(self.fmt);
         let off = sum.off + size * self.part()? + lost;
         let largest = number::to_double(self.fmt, number::largest(self.fmt, false));
-        (2.0 * size + off < largest).then_some(Range { off, ..sum }.widened())
+        (2.0 * size + off < largest).then_some(sum.off_by(off).widened())
     }
 
     /// The part of the sum of the magnitudes that the sum of an accumulator and products of factors may be off.

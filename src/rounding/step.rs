@@ -79,7 +79,7 @@ impl Step {
         let small = match rounds {
             _ if flushes(operation, operation.fmt) && !selects(operation) => normal,
             true if !is_sum || operation.src != operation.fmt => {
-                coarse * libm::exp2(f64::from(least - 1))
+                (coarse * libm::exp2(f64::from(least - 1))).max(f64::MIN_POSITIVE)
             }
             _ => 0.0,
         };

@@ -1,6 +1,6 @@
 """Bounds of `check --rounding` beside small random kernels, which are evaluated here exactly and as a machine would.
 
-Usage: rounding.py VOLTA [--seed S] [--count N] [--inputs I] [--keep DIR]
+Usage: rounding.py VOLTA [--seed S] [--count N] [--inputs I]
 
 Each kernel is a straight line of operations on f32, f16 and bf16, with conversions to e4m3 and e5m2 and to integers, every
 rounding, `.ftz`, `.sat`, approximations, maxima and choices. It is checked against itself in a random range of its inputs. Its
@@ -18,10 +18,10 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Callable, Sequence
 
 import mpmath
 
@@ -242,8 +242,11 @@ def size(op: Op, all_values: Sequence[Value], value: Fraction) -> Fraction | Non
     """The sum of the magnitudes of the terms, of what sums, differences and products make."""
     sizes = [all_values[i].size for i in op.args]
     known = [s for s in sizes if s is not None]
+    # A choice between one and the same is no choice.
     if all(all_values[i].known for i in op.args):
         return abs(value)
+    if op.name == "select" and op.args[2] == op.args[3]:
+        return sizes[2]
     if len(known) < len(sizes):
         return None
     if op.name in ("add", "sub"):
@@ -396,8 +399,8 @@ RANGES = [
     ("1e18", "1e20"),
     ("0", "1000"),
 ]
-CONSTANTS = ["0.5", "3", "-1.25", "0.1", "127", "0.007874016", "1e-3", "-2", "1", "0", "1e4", "-5e4", "1e-20", "1e-38", "1e-40", "448"]
-CONSTANTS += ["2048", "0.3333333", "-7", "1e20", "1e-5"]
+CONSTANTS = ["0.5", "3", "-1.25", "0.1", "127", "0.007874016", "1e-3", "-2", "1", "0", "1e4", "-5e4", "1e-20", "1e-38", "1e-40"]
+CONSTANTS += ["448", "2048", "0.3333333", "-7", "1e20", "1e-5"]
 
 
 def generate(rng: random.Random) -> tuple[str, tuple[str, str], list[Op]]:
@@ -458,7 +461,7 @@ def generate(rng: random.Random) -> tuple[str, tuple[str, str], list[Op]]:
         elif kind == "function" and fmt == "f32":
             name = rng.choice(["rcp", "sqrt", "div", "ex2", "lg2", "tanh", "rsqrt", "neg", "abs"])
             args = [last, *([pick(fmt)] if name == "div" else [])]
-            approx = name in ("ex2", "lg2", "tanh", "rsqrt") or name in ("rcp", "sqrt", "div") and rng.random() < 0.5
+            approx = name in ("ex2", "lg2", "tanh", "rsqrt") or (name in ("rcp", "sqrt", "div") and rng.random() < 0.5)
             exact = name in ("neg", "abs")
             own_mode = "rn" if approx or exact else mode
             add(Op(name, fmt, tuple(args), mode=own_mode, ftz=ftz and name != "tanh", approx=approx))
