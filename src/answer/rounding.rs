@@ -75,16 +75,27 @@ pub struct Error {
 }
 
 /// Bounds of the error of every element against the exact value of the operations that make it, in their order, with each
-/// constant as its bits say and `expf` as the exponential.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// constant as its bits say and `expf` as the exponential. A conversion to an integer, `.sat` and `.satfinite` are operations
+/// of the exact value too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bound {
     /// Roundings one after the other on the longest way from an input to an element.
     pub roundings: u32,
-    /// The error as a part of the sum of the magnitudes of the terms of which the element is the sum, for all inputs on
-    /// which nothing underflows on the way; null where it is not made by sums, differences and products alone.
+    /// The error as a part of the sum of the magnitudes of the terms of which the element is the sum, beside `rest`; null
+    /// where it is not made by sums, differences and products alone, or where nothing below 1 was shown.
     pub of_terms: Option<f64>,
+    /// What the error may be beside `of_terms`: what underflow and `.ftz` take; null where that is.
+    #[serde(default)]
+    pub rest: Option<f64>,
+    /// The largest magnitude of inputs for which `of_terms` and `rest` hold, so that nothing overflows or is saturated on
+    /// the way; null if they hold for all finite inputs.
+    #[serde(default)]
+    pub within: Option<f64>,
     /// The error for all inputs in the ranges that --assume gives, underflow included; null where they do not bound it.
     pub absolute: Option<f64>,
+    /// Why there is no such bound although ranges are assumed; null if there is one, or none was asked for.
+    #[serde(default)]
+    pub left_out: Option<String>,
 }
 
 /// The largest error.

@@ -325,9 +325,12 @@ fn join_error(mine: &mut Error, theirs: Error) {
     }
     join_spread(&mut mine.spread, spread);
     // A bound holds of all inputs only if each part has one.
-    mine.bound = mine.bound.zip(bound).map(|(mut a, b)| {
+    mine.bound = mine.bound.take().zip(bound).map(|(mut a, b)| {
         a.roundings = a.roundings.max(b.roundings);
         a.of_terms = a.of_terms.zip(b.of_terms).map(|(x, y)| x.max(y));
+        a.rest = a.rest.zip(b.rest).map(|(x, y)| x.max(y));
+        a.within = a.within.into_iter().chain(b.within).reduce(f64::min);
+        a.left_out = a.left_out.or(b.left_out);
         a.absolute = a.absolute.zip(b.absolute).map(|(x, y)| x.max(y));
         a
     });

@@ -9,6 +9,7 @@ use super::human::place;
 use crate::answer::rounding::{Bound, Close, Error, Measured, Rounding, Spread};
 use crate::answer::{CertificateMade, Determinism, Part};
 use crate::foreign::{sentence, visible};
+use crate::rounding::{downwards, upwards};
 
 const BOLD: Style = Style::new().bold();
 
@@ -164,11 +165,28 @@ fn bound(b: &Bound) -> String {
     if let Some(part) = b.of_terms {
         let _ = write!(
             text,
-            ", an error of at most {part:.1e} of the sum of the magnitudes of its terms"
+            ", an error of at most {} of the sum of the magnitudes of its terms",
+            upwards(part)
         );
+        if let Some(rest) = b.rest.filter(|r| *r > 0.0) {
+            let _ = write!(text, " and {}", upwards(rest));
+        }
+        if let Some(within) = b.within {
+            let _ = write!(
+                text,
+                ", where no input is above {} in magnitude",
+                downwards(within)
+            );
+        }
     }
-    if let Some(most) = b.absolute {
-        let _ = write!(text, "; in the ranges assumed at most {most:.1e}");
+    match (b.absolute, &b.left_out) {
+        (Some(most), _) => {
+            let _ = write!(text, "; in the ranges assumed at most {}", upwards(most));
+        }
+        (None, Some(why)) => {
+            let _ = write!(text, "; in the ranges assumed nothing more: {why}");
+        }
+        (None, None) => {}
     }
     text
 }

@@ -24,31 +24,99 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::answer::rounding::Bound;
 use crate::decide::goal::is_compared;
 use crate::grid::{Subject, scope};
-use crate::kernel::{FloatMods, FloatOp, FloatTest, Fmt, MatTy, Rnd};
+use crate::kernel::{FloatMods, FloatOp, FloatTest, Fmt, MatTy};
 use crate::number;
 use crate::sim::Outcome;
 use crate::spec::{Arrays, ElemTy, Numbered, Resolved};
 use crate::term::facts::Facts;
 use crate::term::word::{Does, Family, Operation};
-use crate::term::{ArrayId, ICmp, Sort, Term, TermId, TermStore};
+use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 
-use super::choice::{self, Choice};
+use super::choice;
 use super::enclosure::{self, Range, Tie};
 use super::limits::LIMITS;
+use super::part::Part;
 use super::products::Shape;
+use super::step::{self, Step};
+use super::upwards;
 
 /// What is known of an operand or result.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+pub(super) struct Known {
     /// Roundings one after the other on the longest way to it.
-    longest: u32,
-    /// The sum of the unit roundoffs on the longest way, where it is a sum of monomials.
-    units: Option<f64>,
-    range: Option<Range>,
+    pub longest: u32,
+    /// Its error as a part, where it is a sum of monomials.
+    pub part: Option<Part>,
+    /// Where it lies.
+    pub range: Option<Range>,
+}
+
+/// What holds of the elements of an output.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    roundings: u32,
+    /// For all inputs, or for those of at most a magnitude.
+    part: Option<(Part, Option<f64>)>,
+    /// In the ranges that are assumed, with the largest magnitude of the real values there.
+    assumed: Option<Range>,
+    /// Why nothing is known of all inputs in those ranges, if some are assumed.
+    open: Option<Open>,
+}
+
+/// Why nothing is known.
+#[derive(Clone, Copy, Debug)]
+enum Open {
+    /// Some input has no range.
+    Input,
+    /// An operation on numbers with ranges has none.
+    Operation(Operation),
+    /// Something else that no range is known of.
+    Choice,
+}
+
+impl Bounds {
+    /// What is told beside samples whose real values are at most so large: a bound that no value reaches says nothing.
+    pub(super) fn told(&self, sampled: f64) -> Bound {
+        let largest = self.assumed.map_or(0.0, |r| r.largest().min(sampled));
+        let says = |r: &Range| r.off == 0.0 || r.off < largest;
+        let left_out = match (self.assumed, self.open) {
+            (Some(r), _) if !says(&r) => Some(format!(
+                "the bound {} is not below the largest value {largest:.1e}",
+                upwards(r.off)
+            )),
+            (None, Some(Open::Operation(operation))) => Some(format!(
+                "a result of `{}` is not enclosed: it may leave its format or domain, or its error has no bound",
+                operation.name()
+            )),
+            (None, Some(Open::Input)) => Some("some input has no range".into()),
+            (None, Some(Open::Choice)) => {
+                Some("what is chosen or put together of bits is not enclosed".into())
+            }
+            _ => None,
+        };
+        let share = self.part.map(|(p, _)| p);
+        Bound {
+            roundings: self.roundings,
+            of_terms: share.map(Part::share),
+            rest: share.map(|p| p.rest),
+            within: self.part.and_then(|(_, within)| within),
+            absolute: self.assumed.filter(says).map(|r| r.off),
+            left_out,
+        }
+    }
+}
+
+/// Of which inputs something is shown.
+#[derive(Clone, Copy, Debug)]
+enum Inputs {
+    /// Those in the ranges that are assumed.
+    Assumed,
+    /// Those of at most a magnitude.
+    Within(f64),
 }
 
 /// Bounds of both kernels, by output; none where a kernel does not run on words.
-pub(super) fn bounds(subjects: &[Subject<'_>]) -> Vec<BTreeMap<ArrayId, Bound>> {
+pub(super) fn bounds(subjects: &[Subject<'_>]) -> Vec<BTreeMap<ArrayId, Bounds>> {
     let by_words: Vec<Resolved> = subjects
         .iter()
         .enumerate()
@@ -79,20 +147,12 @@ pub(super) fn bounds(subjects: &[Subject<'_>]) -> Vec<BTreeMap<ArrayId, Bound>> 
 }
 
 /// The bounds of one kernel.
-fn bounded(outcome: &Outcome, arrays: &Arrays, facts: &Facts) -> BTreeMap<ArrayId, Bound> {
+fn bounded(outcome: &Outcome, arrays: &Arrays, facts: &Facts) -> BTreeMap<ArrayId, Bounds> {
     let mut out = BTreeMap::new();
     if !outcome.defects.is_empty() || !outcome.unknowns.is_empty() {
         return out;
     }
     let store = &outcome.store;
-    let mut sweep = Sweep {
-        store,
-        arrays,
-        facts,
-        known: FxHashMap::default(),
-        chosen: FxHashMap::default(),
-        settled: FxHashSet::default(),
-    };
     for (&array, writes) in &outcome.writes {
         let Some(ElemTy::Float(fmt)) = arrays[array].elem else {
             continue;
@@ -101,14 +161,99 @@ fn bounded(outcome: &Outcome, arrays: &Arrays, facts: &Facts) -> BTreeMap<ArrayI
             continue;
         }
         let roots: Vec<TermId> = writes.values().flat_map(|&t| pieces(store, t)).collect();
-        sweep.over(&roots);
-        let all = roots.iter().map(|&t| sweep.operand(t, fmt));
-        let all: Option<Vec<Known>> = all.collect();
-        if let Some(all) = all.filter(|all| !all.is_empty()) {
-            out.insert(array, summed_up(&all));
+        let output = Output {
+            store,
+            arrays,
+            facts,
+            order: store.reachable(&roots),
+            roots,
+            fmt,
+        };
+        if let Some(bounds) = output.bounds() {
+            out.insert(array, bounds);
         }
     }
     out
+}
+
+/// An output of a kernel.
+struct Output<'a> {
+    store: &'a TermStore,
+    arrays: &'a Arrays,
+    facts: &'a Facts,
+    roots: Vec<TermId>,
+    /// All terms below them, operands first.
+    order: Vec<TermId>,
+    fmt: Fmt,
+}
+
+impl Output<'_> {
+    /// What is known of the elements; `None` if nothing is of one of them.
+    fn swept(&self, inputs: Inputs) -> (Option<Vec<Known>>, Open) {
+        let mut sweep = Sweep {
+            store: self.store,
+            arrays: self.arrays,
+            facts: self.facts,
+            inputs,
+            known: FxHashMap::default(),
+            chosen: FxHashMap::default(),
+            settled: FxHashSet::default(),
+            open: Open::Choice,
+        };
+        sweep.over(&self.order);
+        let all = self.roots.iter().map(|&t| sweep.operand(t, self.fmt));
+        (all.collect(), sweep.open)
+    }
+
+    /// The bounds of all elements.
+    fn bounds(&self) -> Option<Bounds> {
+        let (all, open) = self.swept(Inputs::Assumed);
+        let all = all.filter(|all| !all.is_empty())?;
+        let assumed = all.iter().map(|k| k.range).reduce(|a, b| {
+            let (a, b) = (a?, b?);
+            Some(Range::of(&[a.lo, a.hi, b.lo, b.hi], a.off.max(b.off)))
+        });
+        Some(Bounds {
+            roundings: all.iter().map(|k| k.longest).max().unwrap_or(0),
+            part: self.widest(),
+            assumed: assumed.flatten().filter(|r| r.off.is_finite()),
+            open: (!self.facts.numbers().is_empty()).then_some(open),
+        })
+    }
+
+    /// The part that the elements are off, for all inputs or for those up to the largest magnitude that is found.
+    fn widest(&self) -> Option<(Part, Option<f64>)> {
+        let at = |within: f64| -> Option<Part> {
+            let all = self.swept(Inputs::Within(within)).0?;
+            all.into_iter().map(|k| k.part).reduce(|a, b| {
+                let (a, b) = (a?, b?);
+                Some(Part {
+                    units: a.units.max(b.units),
+                    rest: a.rest.max(b.rest),
+                    size: a.size.max(b.size),
+                })
+            })?
+        };
+        // A rest that no sum of terms reaches says nothing.
+        let at = |within| at(within).filter(|p| p.rest < p.size || p.size == 0.0);
+        // Positive doubles are in the order of their bits; eight steps to each power of two are told apart.
+        const STEP: u32 = 49;
+        let magnitude = |n: u64| f64::from_bits(n << STEP);
+        let key = |x: f64| x.to_bits() >> STEP;
+        let mut found = at(LIMITS.least_reach)?;
+        if let Some(all) = at(f64::MAX) {
+            return Some((all, None));
+        }
+        let (mut fits, mut fails) = (key(LIMITS.least_reach), key(f64::MAX));
+        while fits + 1 < fails {
+            let middle = fits.midpoint(fails);
+            match at(magnitude(middle)) {
+                Some(part) => (fits, found) = (middle, part),
+                None => fails = middle,
+            }
+        }
+        Some((found, Some(magnitude(fits))))
+    }
 }
 
 /// The elements that a piece of memory is put together from.
@@ -119,44 +264,33 @@ fn pieces(store: &TermStore, t: TermId) -> Vec<TermId> {
     }
 }
 
-/// The bound of all elements of an output.
-fn summed_up(all: &[Known]) -> Bound {
-    let most = |f: fn(&Known) -> Option<f64>| {
-        let each: Option<Vec<f64>> = all.iter().map(f).collect();
-        each.map(|v| v.into_iter().fold(0.0, f64::max))
-    };
-    let units = most(|k| k.units).filter(|g| *g < 0.5);
-    let absolute = most(|k| k.range.map(|r| r.off));
-    Bound {
-        roundings: all.iter().map(|k| k.longest).max().unwrap_or(0),
-        of_terms: units.map(|g| g / (1.0 - g)),
-        absolute: absolute.filter(|a| a.is_finite()),
-    }
-}
-
 /// The sweep over the operations.
-struct Sweep<'a> {
-    store: &'a TermStore,
-    arrays: &'a Arrays,
+pub(super) struct Sweep<'a> {
+    pub store: &'a TermStore,
+    pub arrays: &'a Arrays,
     facts: &'a Facts,
+    inputs: Inputs,
     /// By word; `None` is one of which nothing is known.
-    known: FxHashMap<TermId, Option<Known>>,
+    pub known: FxHashMap<TermId, Option<Known>>,
     /// Choices between floats of a format.
-    chosen: FxHashMap<TermId, (Fmt, Known)>,
+    pub chosen: FxHashMap<TermId, (Fmt, Known)>,
     /// Terms that are what the reals make of them.
-    settled: FxHashSet<TermId>,
+    pub settled: FxHashSet<TermId>,
+    /// Why nothing may be known of a result: the first operation of operands with known ranges whose result has none, or
+    /// else an input without one.
+    open: Open,
 }
 
 impl Sweep<'_> {
-    /// Visits all words and choices below some terms, operands first.
-    fn over(&mut self, roots: &[TermId]) {
-        for t in self.store.reachable(roots) {
+    /// Visits words and choices, operands first.
+    fn over(&mut self, order: &[TermId]) {
+        for &t in order {
             let is_settled = match self.store.get(t) {
-                _ if self.known.contains_key(&t) => continue,
                 Term::Word(word) => {
                     let operation = word.operation(self.store);
                     let operands: Vec<TermId> = word.operands().collect();
                     let found = self.found(&operation, &operands);
+                    self.note(&operation, &operands, found);
                     self.known.insert(t, found);
                     self.is_settled(&operation, &operands)
                 }
@@ -166,11 +300,40 @@ impl Sweep<'_> {
                     }
                     self.all_settled(t)
                 }
+                Term::Bytes { array, .. } => {
+                    let is_number = matches!(
+                        self.arrays.0.get(array.0 as usize).and_then(|a| a.elem),
+                        Some(ElemTy::Float(_))
+                    );
+                    let is_open = is_number && self.facts.numbers_of(array).is_none();
+                    if is_open && matches!(self.open, Open::Choice) {
+                        self.open = Open::Input;
+                    }
+                    true
+                }
                 _ => self.all_settled(t),
             };
             if is_settled {
                 self.settled.insert(t);
             }
+        }
+    }
+
+    /// Notes where ranges end.
+    fn note(&mut self, operation: &Operation, operands: &[TermId], found: Option<Known>) {
+        let is_float = operation.float().is_some() || matches!(operation.does, Does::ToInt(_));
+        if matches!(self.open, Open::Operation(_))
+            || !is_float
+            || found.is_some_and(|k| k.range.is_some())
+        {
+            return;
+        }
+        let is_ranged = |(i, &t): (usize, &TermId)| {
+            let known = self.operand(t, step::format(operation, i));
+            known.is_some_and(|k| k.range.is_some())
+        };
+        if operands.iter().enumerate().all(is_ranged) {
+            self.open = Open::Operation(*operation);
         }
     }
 
@@ -195,96 +358,6 @@ impl Sweep<'_> {
         }
     }
 
-    /// What is known of a choice between floats, and their format.
-    fn choose(&self, p: TermId, branches: [TermId; 2]) -> Option<(Fmt, Known)> {
-        let fmt = branches.iter().find_map(|&t| self.format(t))?;
-        let [a, b] = branches.map(|t| self.operand(t, fmt));
-        let (a, b) = (a?, b?);
-        let (choice, flushed) = match self.settled.contains(&p) {
-            true => (Choice::Settled, 0.0),
-            false => self
-                .by_comparison(p, branches)
-                .unwrap_or((Choice::Open, 0.0)),
-        };
-        let range = a.range.zip(b.range).and_then(|(a, b)| choice.of(a, b));
-        let range = range.map(|r| {
-            Range {
-                off: r.off + 2.0 * flushed,
-                ..r
-            }
-            .widened()
-        });
-        let known = Known {
-            longest: a.longest.max(b.longest),
-            units: None,
-            range,
-        };
-        Some((fmt, known))
-    }
-
-    /// The format of floats by what makes them.
-    fn format(&self, t: TermId) -> Option<Fmt> {
-        match self.store.get(t) {
-            Term::Word(w) => w.operation(self.store).float(),
-            Term::BitsSelect(..) => self.chosen.get(&t).map(|c| c.0),
-            Term::Bytes { array, .. } => match self.arrays.0.get(array.0 as usize)?.elem? {
-                ElemTy::Float(fmt) => Some(fmt),
-                ElemTy::Int { .. } => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// What a choice by one comparison of floats is that rounding may turn over, and below which it takes both for 0.
-    fn by_comparison(&self, p: TermId, [a, b]: [TermId; 2]) -> Option<(Choice, f64)> {
-        let Term::ICmp(ICmp::Eq, word, _) = self.store.get(p) else {
-            return None;
-        };
-        let word = self.store.as_word(word)?;
-        let operation = word.operation(self.store);
-        let (Does::Compare(cmp), &[x, y]) =
-            (operation.does, &word.operands().collect::<Vec<_>>()[..])
-        else {
-            return None;
-        };
-        let as_it_is = ([a, b] == [x, y]).then_some(false);
-        let turned = as_it_is.or(([a, b] == [y, x]).then_some(true));
-        if let Some(found) = turned.and_then(|is_turned| choice::extremum(cmp, is_turned)) {
-            return Some((found, flushed(&operation)));
-        }
-        let is_zero = |t| {
-            matches!(self.operand(t, operation.src)?.range, Some(r) if r == Range::known(0.0))
-                .then_some(())
-        };
-        let x = match (is_zero(x), is_zero(y)) {
-            (None, Some(())) => x,
-            (Some(()), None) => y,
-            _ => return None,
-        };
-        let reach = self.operand(x, operation.src)?.range?.off + flushed(&operation);
-        let near = Choice::Near(self.near(a, x, reach)?, self.near(b, x, reach)?);
-        Some((near, 0.0))
-    }
-
-    /// The largest magnitude of a branch where a number is at most so large.
-    fn near(&self, branch: TermId, x: TermId, reach: f64) -> Option<f64> {
-        if branch == x {
-            return Some(reach);
-        }
-        let fmt = self.format(x)?;
-        if let Term::BitsConst { .. } = self.store.get(branch) {
-            return Some(self.operand(branch, fmt)?.range?.largest());
-        }
-        let (_, operands) = self.float(branch, &[FloatOp::Mul, FloatOp::Neg])?;
-        let factor = match operands[..] {
-            [a] if a == x => 1.0,
-            [a, b] if a == x => self.operand(b, fmt)?.range?.largest(),
-            [a, b] if b == x => self.operand(a, fmt)?.range?.largest(),
-            _ => return None,
-        };
-        Some(reach * factor)
-    }
-
     /// What is known of an element of a matrix product.
     fn product(&self, operation: &Operation, operands: &[TermId]) -> Option<Known> {
         let Does::Product(family, _, [MatTy::Float(left), MatTy::Float(right)]) = operation.does
@@ -305,16 +378,20 @@ impl Sweep<'_> {
         let known = |&[a, b]: &[TermId; 2]| Some([self.operand(a, left)?, self.operand(b, right)?]);
         let pairs: Vec<[Known; 2]> = pairs.iter().map(known).collect::<Option<_>>()?;
         let longest = pairs.iter().flatten().map(|k| k.longest).max().unwrap_or(0);
-        let of_pair = |[a, b]: &[Known; 2]| Some(a.units? + b.units?);
-        let units: Option<Vec<f64>> = pairs.iter().map(of_pair).collect();
-        let units = units.zip(c.units).zip(shape.part());
+        let parts: Option<Vec<[Part; 2]>> = pairs
+            .iter()
+            .map(|[a, b]| Some([a.part?, b.part?]))
+            .collect();
         let ranges: Option<Vec<[Range; 2]>> = pairs
             .iter()
             .map(|[a, b]| Some([a.range?, b.range?]))
             .collect();
         Some(Known {
             longest: longest.max(c.longest) + shape.k as u32,
-            units: units.map(|((all, c), part)| all.into_iter().fold(c, f64::max) + part),
+            part: c
+                .part
+                .zip(parts)
+                .and_then(|(c, pairs)| shape.part_of(c, &pairs)),
             range: c
                 .range
                 .zip(ranges)
@@ -325,9 +402,10 @@ impl Sweep<'_> {
     /// What is known of what an operation makes of operands.
     fn found(&self, operation: &Operation, operands: &[TermId]) -> Option<Known> {
         match operation.does {
-            Does::OfInt(_) => return self.integer(operation, operands),
+            Does::OfInt(ty) => return self.integer(operation, operands, ty),
+            Does::ToInt(ty) => return self.to_integer(operation, operands, ty),
             Does::Product(..) => return self.product(operation, operands),
-            Does::Float(_) | Does::Convert | Does::ToInt(_) | Does::Compare(_) | Does::Test(_) => {}
+            Does::Float(_) | Does::Convert | Does::Compare(_) | Does::Test(_) => {}
         }
         if let &[a, b, ref rest @ ..] = operands
             && let Does::Float(FloatOp::Mul | FloatOp::Fma) = operation.does
@@ -340,57 +418,14 @@ impl Sweep<'_> {
             let sum = Operation { does, ..*operation };
             return result(&sum, &[product, self.operand(c, operation.fmt)?], Tie::None);
         }
-        let all = operands.iter().map(|&o| self.operand(o, operation.src));
+        let operand = |(k, &o): (usize, &TermId)| self.operand(o, step::format(operation, k));
+        let all = operands.iter().enumerate().map(operand);
         let all: Vec<Known> = all.collect::<Option<_>>()?;
-        let tie = match (operation.does, operands) {
-            (Does::Float(FloatOp::Sub), &[a, b]) if self.is_among(a, b) => Tie::NotAbove,
-            (Does::Float(FloatOp::Mul | FloatOp::Fma), &[a, b, ..]) if a == b => Tie::Same,
-            _ => Tie::None,
-        };
-        result(operation, &all, tie)
-    }
-
-    /// True if a maximum is one of something, or of other maxima of which one is.
-    fn is_among(&self, a: TermId, maximum: TermId) -> bool {
-        let mut todo = vec![maximum];
-        for _ in 0..LIMITS.maxima {
-            let Some(t) = todo.pop() else {
-                return false;
-            };
-            if let Some((m, operands)) = self.float(t, &[FloatOp::Max, FloatOp::Max3])
-                && !m.abs
-                && !m.xorsign_abs
-            {
-                if operands.contains(&a) {
-                    return true;
-                }
-                todo.extend(operands);
-            }
-        }
-        false
-    }
-
-    /// A known integer as a float.
-    fn integer(&self, operation: &Operation, operands: &[TermId]) -> Option<Known> {
-        let &[n] = operands else {
-            return None;
-        };
-        let Term::BitsConst { value, .. } = self.store.get(n) else {
-            return None;
-        };
-        let x = number::to_double(operation.fmt, operation.apply(&[value])?);
-        let (precision, _) = number::precision(operation.fmt);
-        let off = x.abs() * f64::exp2(1.0 - f64::from(precision));
-        let range = Range::of(&[x - off, x + off], off).widened();
-        x.is_finite().then_some(Known {
-            longest: 1,
-            units: None,
-            range: Some(range),
-        })
+        result(operation, &all, self.tie(operation, operands))
     }
 
     /// The modifiers and operands of an operation on f32 that is one of some.
-    fn float(&self, t: TermId, ops: &[FloatOp]) -> Option<(FloatMods, Vec<TermId>)> {
+    pub(super) fn float(&self, t: TermId, ops: &[FloatOp]) -> Option<(FloatMods, Vec<TermId>)> {
         let word = self.store.as_word(t)?;
         let operation = word.operation(self.store);
         let Does::Float(op) = operation.does else {
@@ -400,99 +435,16 @@ impl Sweep<'_> {
         is_one.then(|| (operation.mods, word.operands().collect()))
     }
 
-    /// The factor beside a constant.
-    fn beside(&self, factors: &[TermId], bits: u64) -> Option<TermId> {
-        let is_constant =
-            |t: TermId| matches!(self.store.get(t), Term::BitsConst { value, .. } if value == bits);
-        match *factors {
-            [a, b] if is_constant(b) => Some(a),
-            [a, b] if is_constant(a) => Some(b),
-            _ => None,
-        }
-    }
-
-    /// `expf(x)`, if two numbers are the factors that the compilers make it of: `2^(x log2(e) - n)` and the bits of `2^n`.
-    ///
-    /// With t = fma.rm(sat(x/(252 ln 2) + 1/2), 252, 2^23 + 2^22 + 1), whose low bits are n + 127, and n = t - (2^23 + 2^22 +
-    /// 127) exactly, both halves are given to the last constant, and x lies where nothing is limited. The exponent is off by
-    /// at most 2^-23 (two roundings of numbers below 1.1), the approximation by 2^-22 of itself, and the product is exact.
-    fn exponential(&self, power: TermId, scale: TermId) -> Option<Known> {
-        const REACH: f64 = 80.0;
-        let Term::Concat(&[low, high]) = self.store.get(scale) else {
-            return None;
-        };
-        let is_shifted = matches!(
-            self.store.get(TermId(low)),
-            Term::BitsConst {
-                value: 0,
-                width: 23
-            }
-        );
-        let Term::Extract {
-            bits: t,
-            low: 0,
-            width: 9,
-        } = self.store.get(TermId(high))
-        else {
-            return None;
-        };
-        let fma = |t: TermId, rnd: Rnd| {
-            let (m, operands) = self.float(t, &[FloatOp::Fma])?;
-            let &[a, b, c] = &operands[..] else {
-                return None;
-            };
-            (m.rnd == rnd && self.store.sort(t) == Sort::Bits(32)).then_some((m, [a, b], c))
-        };
-        let (_, factors, big) = fma(t, Rnd::Rm)?;
-        let limited = self.beside(&factors, 0x437c_0000)?;
-        let inside = match self.store.as_word(limited) {
-            Some(w) if w.operation(self.store).does == Does::Convert => {
-                let is_limited = w.operation(self.store).mods.sat;
-                w.operands().next().filter(|_| is_limited)?
-            }
-            _ => limited,
-        };
-        let (m, factors, half) = fma(inside, Rnd::Rn)?;
-        let x = self.beside(&factors, 0x3bbb_989d)?;
-        let is_limited = inside != limited || m.sat;
-        let (m, of_power) = self.float(power, &[FloatOp::Ex2])?;
-        let (_, factors, sum) = fma(*of_power.first()?, Rnd::Rn)?;
-        let same = self.beside(&factors, 0x32a5_7060)? == x;
-        let (_, factors, minus_n) = fma(sum, Rnd::Rn)?;
-        let same = same && self.beside(&factors, 0x3fb8_aa3b)? == x;
-        let (_, n) = self.float(minus_n, &[FloatOp::Neg])?;
-        let (_, summands) = self.float(*n.first()?, &[FloatOp::Add])?;
-        let same = same && self.beside(&summands, 0xcb40_007f)? == t;
-        let ends = self.beside(&[half, half], 0x3f00_0000).is_some()
-            && self.beside(&[big, big], 0x4b40_0001).is_some();
-        if !(is_shifted && is_limited && same && ends && m.approx) {
-            return None;
-        }
-        let known = self.operand(x, Fmt::F32)?;
-        let range = known.range.filter(|r| r.largest() + r.off <= REACH);
-        let range = range.map(|r| {
-            let mut e = enclosure::exponential(r);
-            e.off += f64::exp2(-21.0) * (e.hi + e.off);
-            e.widened()
-        });
-        Some(Known {
-            longest: known.longest + 3,
-            units: None,
-            range,
-        })
-    }
-
     /// What is known of bits that are read in a format.
-    fn operand(&self, t: TermId, fmt: Fmt) -> Option<Known> {
-        let known = |range| Known {
-            longest: 0,
-            units: Some(0.0),
-            range,
-        };
+    pub(super) fn operand(&self, t: TermId, fmt: Fmt) -> Option<Known> {
         match self.store.get(t) {
-            Term::BitsConst { value, .. } => {
+            Term::BitsConst { value, width } => {
                 let x = number::to_double(fmt, value);
-                (!x.is_nan()).then_some(known(Some(Range::known(x))))
+                (!x.is_nan() && u32::from(width) == fmt.bits()).then_some(Known {
+                    longest: 0,
+                    part: Part::exact(x.abs()),
+                    range: Some(Range::known(x)),
+                })
             }
             Term::Bytes { array, off, .. } => {
                 if off % u64::from(fmt.bits() / 8) != 0 {
@@ -500,10 +452,23 @@ impl Sweep<'_> {
                 }
                 let own = self.arrays.0.get(array.0 as usize)?.elem;
                 (self.store.sort(t) == Sort::Bits(fmt.bits() as u8)).then_some(())?;
-                let said = self.facts.numbers_of(array);
-                let said = said.filter(|n| n.fmt == fmt && own == Some(ElemTy::Float(fmt)));
-                let range = said.map(|n| Range::of(&[n.ends().0, n.ends().1], 0.0).widened());
-                Some(known(range))
+                let (part, range) = match self.inputs {
+                    Inputs::Assumed => {
+                        let said = self.facts.numbers_of(array);
+                        let said = said.filter(|n| n.fmt == fmt && own == Some(ElemTy::Float(fmt)));
+                        let of = |(lo, hi): (f64, f64)| Range::of(&[lo, hi], 0.0).widened();
+                        (None, said.map(|n| of(n.ends())))
+                    }
+                    Inputs::Within(most) => {
+                        let largest = number::to_double(fmt, number::largest(fmt, false));
+                        (Part::exact(most.min(largest)), None)
+                    }
+                };
+                Some(Known {
+                    longest: 0,
+                    part,
+                    range,
+                })
             }
             // A bf16 above 16 zeros is that number.
             Term::Concat(&[low, high]) if fmt == Fmt::F32 => {
@@ -525,60 +490,56 @@ impl Sweep<'_> {
     }
 }
 
-/// The magnitude below which an operation takes numbers for 0.
-fn flushed(operation: &Operation) -> f64 {
-    let (precision, least) = number::precision(operation.src);
-    match operation.mods.ftz {
-        true => f64::exp2(f64::from(least + precision as i32 - 1)),
-        false => 0.0,
-    }
+/// The magnitude below which a comparison takes numbers for 0.
+pub(super) fn flushed(operation: &Operation) -> f64 {
+    step::flushed(operation, 0)
 }
 
 /// What is known of a result.
 fn result(operation: &Operation, operands: &[Known], tie: Tie) -> Option<Known> {
     let m = &operation.mods;
-    if m.xorsign_abs || m.abs {
+    let is_bounded = match operation.does {
+        Does::Float(op) => op != FloatOp::Copysign,
+        Does::Convert => true,
+        Does::ToInt(_) | Does::OfInt(_) | Does::Compare(_) | Does::Test(_) | Does::Product(..) => {
+            false
+        }
+    };
+    if m.xorsign_abs || m.abs || !is_bounded {
         return None;
     }
+    let step = Step::of(operation)?;
     let longest = operands.iter().map(|k| k.longest).max().unwrap_or(0);
-    let (precision, _) = number::precision(operation.fmt);
-    let half = f64::exp2(-f64::from(precision));
-    let rounds = match operation.does {
-        Does::Float(FloatOp::Copysign) => return None,
-        Does::ToInt(_) | Does::OfInt(_) | Does::Compare(_) | Does::Test(_) | Does::Product(..) => {
-            return None;
-        }
-        Does::Float(_) | Does::Convert => operation.rounds(),
-    };
-    let unit = match m.rnd {
-        _ if !rounds => 0.0,
-        Rnd::None | Rnd::Rn | Rnd::Rna => half,
-        Rnd::Rz | Rnd::Rm | Rnd::Rp | Rnd::Rs => 2.0 * half,
-        Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi => return None,
-    };
-    let clamps = m.sat || m.relu;
-    let units = units(operation, operands)
-        .map(|g| g + unit)
-        .filter(|_| !clamps && !m.approx);
+    let ranges: Option<Vec<Range>> = operands.iter().map(|k| k.range).collect();
     Some(Known {
-        longest: longest + u32::from(rounds),
-        units,
-        range: operands
-            .iter()
-            .map(|k| k.range)
-            .collect::<Option<Vec<Range>>>()
-            .and_then(|all| enclosure::result(operation, &all, unit, tie)),
+        longest: longest + u32::from(step.unit > 0.0),
+        part: part(operation, operands, &step),
+        range: ranges.and_then(|all| enclosure::result(operation, &all, tie)),
     })
 }
 
-/// The units that the operands bring along, where the result is a sum of monomials.
-fn units(operation: &Operation, operands: &[Known]) -> Option<f64> {
-    let of: Option<Vec<f64>> = operands.iter().map(|k| k.units).collect();
-    match (operation.does, of?.as_slice()) {
-        (Does::Float(FloatOp::Add | FloatOp::Sub), &[a, b]) => Some(a.max(b)),
-        (Does::Float(FloatOp::Mul), &[a, b]) => Some(a + b),
-        (Does::Float(FloatOp::Fma), &[a, b, c]) => Some((a + b).max(c)),
-        (Does::Float(FloatOp::Neg) | Does::Convert, &[a]) => Some(a),
+/// The part that a result is off, where it is a sum of monomials.
+fn part(operation: &Operation, operands: &[Known], step: &Step) -> Option<Part> {
+    let m = &operation.mods;
+    let of = operands.iter().enumerate().map(|(k, known)| {
+        let flushed = step::flushed(operation, k);
+        known.part.map(|p| p.less(flushed))
+    });
+    let of: Option<Vec<Part>> = of.collect();
+    let exact = match (operation.does, of?.as_slice()) {
+        (Does::Float(FloatOp::Add | FloatOp::Sub), &[a, b]) => Some(a.add(b)),
+        (Does::Float(FloatOp::Mul), &[a, b]) => a.mul(b),
+        (Does::Float(FloatOp::Fma), &[a, b, c]) => Some(a.mul(b)?.add(c)),
+        (Does::Float(FloatOp::Neg), &[a]) => Some(a),
+        // An exact number becomes an integer as the real one does; another one may become the next.
+        (Does::Convert, &[a]) => {
+            let is_exact = a.units == 0.0 && a.rest == 0.0;
+            let whole = || Part::exact(a.size.ceil()).filter(|_| is_exact);
+            step.whole.map_or(Some(a), |_| whole())
+        }
         _ => None,
-    }
+    };
+    exact
+        .filter(|_| !(m.sat || m.relu || m.approx))?
+        .rounded(step)
 }

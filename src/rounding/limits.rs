@@ -22,8 +22,12 @@ pub(crate) struct Table {
     pub evaluated: u64,
     /// Elements of an input that are evaluated with known error because doubles overflow.
     pub beyond_doubles: usize,
-    /// Maxima that are looked through for what a difference is taken from.
+    /// Maxima, or sums, that are looked through for what a difference, or a share, is taken of.
     pub maxima: usize,
+    /// The least magnitude of inputs up to which a bound is told.
+    pub least_reach: f64,
+    /// Constants beside which inputs are drawn.
+    pub constants: usize,
     /// Elements that are listed one by one.
     pub listed: usize,
 }
@@ -39,6 +43,8 @@ pub(crate) const LIMITS: Table = Table {
     evaluated: 1 << 26,
     beyond_doubles: 16,
     maxima: 1 << 10,
+    least_reach: 1.0 / 1024.0,
+    constants: 24,
     listed: 256,
 };
 

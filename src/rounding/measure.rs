@@ -22,9 +22,10 @@ use crate::term::ArrayId;
 
 use super::bound::bounds;
 use super::confirm::shown;
+use super::constants::{Near, WAYS, constants};
 use super::execute::{Ran, bits, execute};
 use super::limits::LIMITS;
-use super::sample::{LAWS, PLAIN, changed, draw};
+use super::sample::{LAWS, PLAIN, changed, draw, draw_near};
 use super::shadow::{Element, Real, Shadow};
 use super::shares::shares;
 
@@ -128,6 +129,8 @@ struct Found {
 struct Output {
     rows: BTreeMap<usize, Row>,
     worst: [Option<Found>; 2],
+    /// The largest magnitude of a real value.
+    largest: f64,
     /// The largest error of each element on plain inputs, by its offset.
     by_element: [BTreeMap<u64, f64>; 2],
 }
@@ -141,16 +144,25 @@ pub(crate) struct Measuring<'a> {
     outputs: BTreeMap<ArrayId, Output>,
     samples: u64,
     skipped: u64,
+    /// Samples beside constants.
+    added: u64,
     /// Instructions times lanes of what was executed.
     work: u64,
 }
 
 /// The kind of inputs that are searched for, and its row.
 pub(super) const SEARCHED: &str = "searched";
-const LAST: usize = LAWS.len();
+const LAST: usize = LAWS.len() + 1;
+
+/// The kind of inputs beside constants of the kernels, and its row.
+const BESIDE: &str = "beside constants";
+const CONSTANTS: usize = LAWS.len();
 
 fn name(law: usize) -> &'static str {
-    LAWS.get(law).map_or(SEARCHED, |l| l.name)
+    match law {
+        CONSTANTS => BESIDE,
+        law => LAWS.get(law).map_or(SEARCHED, |l| l.name),
+    }
 }
 
 /// Measures a pair on a number of inputs.
@@ -180,15 +192,14 @@ pub(crate) fn measure(
         outputs: BTreeMap::new(),
         samples: 0,
         skipped: 0,
+        added: 0,
         work: 0,
     };
     m.run(first, count, seed);
     let mut why = Vec::new();
-    if m.samples + m.skipped < asked {
-        why.push(format!(
-            "{} of {asked} inputs, since they take long",
-            m.samples + m.skipped
-        ));
+    let tried = m.samples - m.added + m.skipped;
+    if tried < asked {
+        why.push(format!("{tried} of {asked} inputs, since they take long"));
     }
     if shadow.elements.len() < shadow.all {
         why.push(format!(
@@ -213,7 +224,7 @@ impl Measuring<'_> {
     fn run(&mut self, first: &Subject<'_>, count: u64, seed: u64) {
         let facts = &self.shadow.store.facts;
         let mut random = Random(seed);
-        let mut best: Option<(f64, Vec<u64>)> = None;
+        let mut best = self.beside_constants(first, seed);
         // A third of the inputs is searched for.
         let drawn = count - count / 3;
         for i in 0..count {
@@ -242,6 +253,31 @@ impl Measuring<'_> {
         }
     }
 
+    /// Executes the kernels beside each constant that they choose by, in addition to the inputs that are asked for; the
+    /// worst input.
+    fn beside_constants(&mut self, first: &Subject<'_>, seed: u64) -> Option<(f64, Vec<u64>)> {
+        let all = constants(self.subjects.iter().map(|s| s.kernel));
+        let mut random = Random(seed);
+        let mut best: Option<(f64, Vec<u64>)> = None;
+        let ways = (0..WAYS).flat_map(|way| all.iter().map(move |c| (*c, way)));
+        for (constant, way) in ways {
+            if first.deciding.limits.reached().is_some() || self.work > LIMITS.work / 2 {
+                break;
+            }
+            let near = Near::new(constant, way, &mut random);
+            let (cells, facts) = (&self.shadow.cells, &self.shadow.store.facts);
+            let Some(values) = draw_near(&near, cells, facts, &mut random) else {
+                continue;
+            };
+            let error = self.one(CONSTANTS, &values);
+            if let Some(error) = error.filter(|e| best.as_ref().is_none_or(|b| e > &b.0)) {
+                best = Some((error, values));
+            }
+        }
+        self.added = self.samples;
+        best
+    }
+
     /// Executes the kernels on one input; the largest error of the optimized one.
     fn one(&mut self, law: usize, values: &[u64]) -> Option<f64> {
         let input = bits(&self.shadow.cells, values);
@@ -267,6 +303,8 @@ impl Measuring<'_> {
         for (e, real) in self.shadow.elements.iter().zip(&real) {
             let fresh = touched.last() != Some(&e.array);
             let output = self.outputs.entry(e.array).or_default();
+            let size = real.near().map_or(0.0, f64::abs);
+            output.largest = output.largest.max(size);
             let row = output.rows.entry(law).or_default();
             if fresh {
                 touched.push(e.array);
@@ -352,7 +390,7 @@ impl Measuring<'_> {
                 let bound = bounds
                     .get(side - first)
                     .and_then(|b| b.get(&array))
-                    .copied();
+                    .map(|b| b.told(output.largest));
                 errors.put(
                     parts[side],
                     Error {

@@ -20,6 +20,8 @@ use crate::kernel::Fmt;
 use crate::number;
 
 use super::enclosure::{Range, add, mul, neg};
+use super::part::Part;
+use super::step::least_normal;
 
 /// What the instruction is, as far as its error goes.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +34,6 @@ pub(super) struct Shape {
     pub k: usize,
     /// The products are subtracted.
     pub is_negated: bool,
-}
-
-fn least_normal(fmt: Fmt) -> f64 {
-    let (precision, least) = number::precision(fmt);
-    libm::exp2(f64::from(least + precision as i32 - 1))
 }
 
 impl Shape {
@@ -76,6 +73,25 @@ impl Shape {
         let lost = 2.0 * self.k as f64 * least_normal(self.fmt);
         let off = sum.off + size * self.part()? + lost;
         let largest = number::to_double(self.fmt, number::largest(self.fmt, false));
-        (2.0 * size + off < largest).then_some(Range { off, ..sum }.widened())
+        (2.0 * size + off < largest).then_some(sum.off_by(off).widened())
+    }
+
+    /// The part of the sum of the magnitudes that the sum of an accumulator and products of factors may be off.
+    pub(super) fn part_of(&self, c: Part, pairs: &[[Part; 2]]) -> Option<Part> {
+        let part = self.part()?;
+        let [left, right] = self.factors.map(least_normal);
+        let mut sum = c;
+        let mut counted = least_normal(self.fmt);
+        for &[a, b] in pairs {
+            sum = sum.add(a.mul(b)?);
+            counted += left * b.reach() + right * a.reach() + left * right;
+        }
+        let lost = part * (sum.rest + counted) + 2.0 * self.k as f64 * least_normal(self.fmt);
+        let largest = number::to_double(self.fmt, number::largest(self.fmt, false));
+        let out = Part {
+            units: sum.units + part,
+            ..sum.less(lost)
+        };
+        (out.units < 0.5 && 2.0 * out.reach() + counted < largest).then_some(out)
     }
 }

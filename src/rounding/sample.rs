@@ -14,6 +14,7 @@ use crate::spec::{ElemTy, Origin, Role};
 use crate::term::ArrayId;
 use crate::term::facts::Facts;
 
+use super::constants::Near;
 use super::execute::{Bits, bits};
 use super::limits::LIMITS;
 
@@ -108,6 +109,26 @@ pub(crate) fn draw(
     facts: &Facts,
     random: &mut Random,
 ) -> Option<Vec<u64>> {
+    let value = |place: &Place, random: &mut Random| (law.value)(place, random);
+    drawn(&value, cells, facts, random)
+}
+
+/// The same beside a constant.
+pub(super) fn draw_near(
+    near: &Near,
+    cells: &[Cell],
+    facts: &Facts,
+    random: &mut Random,
+) -> Option<Vec<u64>> {
+    drawn(&|_, random| near.value(random), cells, facts, random)
+}
+
+fn drawn(
+    value: &dyn Fn(&Place, &mut Random) -> f64,
+    cells: &[Cell],
+    facts: &Facts,
+    random: &mut Random,
+) -> Option<Vec<u64>> {
     let mut out = Vec::with_capacity(cells.len());
     let (mut first, mut before, mut lot) = (0, 0.0, 0);
     for (i, c) in cells.iter().enumerate() {
@@ -123,7 +144,7 @@ pub(crate) fn draw(
         };
         out.push(match c.ty {
             ElemTy::Float(_) => {
-                before = (law.value)(&place, random);
+                before = value(&place, random);
                 encode(c.ty, before)
             }
             // Weights of few bits are data; wider integers are most often places and counts.

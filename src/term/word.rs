@@ -128,7 +128,10 @@ impl Operation {
 
     /// True if the result may be another number than the exact one.
     pub fn rounds(&self) -> bool {
+        let (wide, low) = number::precision(self.src);
+        let (narrow, least) = number::precision(self.fmt);
         match self.does {
+            Does::Float(_) | Does::Convert if self.mods.ftz => true,
             Does::Float(
                 FloatOp::Neg
                 | FloatOp::Abs
@@ -138,7 +141,7 @@ impl Operation {
                 | FloatOp::Min3
                 | FloatOp::Max3,
             ) => false,
-            Does::Convert => number::precision(self.src).0 > number::precision(self.fmt).0,
+            Does::Convert => wide > narrow || low < least,
             Does::Float(_) | Does::OfInt(_) | Does::Product(..) => true,
             Does::ToInt(_) | Does::Compare(_) | Does::Test(_) => false,
         }

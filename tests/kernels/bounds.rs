@@ -38,7 +38,7 @@ fn operation(random: &mut Random, n: u64) -> String {
     let d = format!("%f{n}");
     // Roots, logarithms and divisors are kept above 1/2.
     let above = format!("abs.f32 %t1, {a}; add.f32 %t1, %t1, 0f3F000000;");
-    match random.below(23) {
+    match random.below(26) {
         0 | 1 => format!("add{rnd}{ftz}.f32 {d}, {a}, {b};"),
         2 => format!("sub{rnd}{ftz}.f32 {d}, {a}, {b};"),
         3 => format!("mul{rnd}{ftz}.f32 {d}, {a}, {b};"),
@@ -67,6 +67,14 @@ fn operation(random: &mut Random, n: u64) -> String {
         ),
         21 => format!(
             "setp.lt.f32 %p1, %f0, %f4; setp.ge.and.f32 %p1, %f1, %f4, %p1; selp.f32 {d}, {a}, {b}, %p1;"
+        ),
+        22 => format!(
+            "cvt.{}{ftz}.f32.f32 {d}, {a};",
+            random.pick(&["rni", "rzi", "rmi", "rpi"])
+        ),
+        23 => format!("cvt.rni{ftz}.s32.f32 %r2, {a}; cvt.rn.f32.s32 {d}, %r2;"),
+        24 => format!(
+            "cvt.rn.satfinite.e4m3x2.f32 %h1, {b}, {a}; cvt.rn.f16x2.e4m3x2 %r2, %h1; mov.b32 {{%h2, %h3}}, %r2; cvt.f32.f16 {d}, %h2;"
         ),
         _ => format!(
             "cvt.rz.{half}.f32 %h1, {a}; cvt.rn.{half}.f32 %h2, {b}; fma.rn.{half} %h3, %h1, %h2, %h1; cvt.f32.{half} {d}, %h3;"
