@@ -172,6 +172,16 @@ impl Table {
             self.declare(id, bound.side, &bound.decl, names)?;
             self.point(id, &bound.decl)?;
         }
+        // A launch that is not bound begins with the initialiser of its own module.
+        for at in &group.of {
+            if is_bound && !group.bound.iter().any(|b| b.side == at.0) {
+                let own = begins(var(at));
+                if self.merged[i].initial != own {
+                    self.merged[i].initial = None;
+                }
+                self.views[at.0][i].initial = own;
+            }
+        }
         let without = |b: &Bound| b.decl.contents.is_none() && b.decl.targets.is_none();
         if counts && is_bound && group.bound.iter().all(without) {
             let zeros = Some(Arc::default()).filter(|_| !self.merged[i].begins_unset());
@@ -186,21 +196,25 @@ impl Table {
     /// Says what is taken for granted of the contents of variables.
     pub(super) fn assume_of_variables(&mut self, drafts: &[Draft]) {
         let [mut kept, mut counted, mut filled]: [Vec<String>; 3] = Default::default();
-        for (var, id) in drafts
-            .iter()
-            .flat_map(|d| d.kernel.globals.iter().zip(&d.globals))
+        let all = drafts.iter().enumerate();
+        for (side, draft, g) in all.flat_map(|(i, d)| (0..d.globals.len()).map(move |g| (i, d, g)))
         {
-            let array = &self.merged[id.0 as usize];
-            let is_bound = !array.shape.is_empty();
+            let var = &draft.kernel.globals[g];
+            let array = &self.views[side][draft.globals[g].0 as usize];
+            let mut args = draft.spec.args.iter();
+            let is_bound = args.any(|a| variable(draft.kernel, &a.key) == Some(g));
             let list = match var.begins {
                 _ if array.begins_unset() || !is_of_the_module(var) => continue,
                 Begins::Initialised if !is_bound => &mut kept,
                 Begins::Filled if array.initial.as_ref().is_some_and(|i| i.is_empty()) => {
-                    let said = drafts.iter().flat_map(|d| &d.spec.args);
-                    let mut said = said.filter(|a| a.key.is(&var.name));
+                    let has_contents = |a: &Arg| match &a.value {
+                        ArgValue::Array(decl) => decl.contents.is_some(),
+                        _ => false,
+                    };
+                    let said = draft.spec.args.iter();
+                    let mut said = said.filter(|a| variable(draft.kernel, &a.key) == Some(g));
                     // Zeros that a binding says are no assumption.
-                    if said.any(|a| matches!(&a.value, ArgValue::Array(d) if d.contents.is_some()))
-                    {
+                    if said.any(has_contents) {
                         continue;
                     }
                     &mut counted

@@ -97,6 +97,20 @@ fn contents_of_variables_stand_in_a_counterexample() {
 }
 
 #[test]
+fn a_side_that_is_not_bound_keeps_its_initial_value() {
+    for (flags, expected) in [
+        (&["--arg", "scale=inout:f32[1]=1"][..], 0),
+        (&["--ref-arg", "scale=inout:f32[1]=1"], 1),
+        (&["--opt-arg", "scale=inout:f32[1]=1"], 1),
+        (&["--opt-arg", "scale=inout:f32[1]=2"], 0),
+        (&["--opt-arg", "scale=inout:f32[1]"], 1),
+    ] {
+        let (status, object) = asked("check", &[WEIGHTED, WEIGHTED], flags);
+        assert_eq!(status, Some(expected), "{flags:?}: {object}");
+    }
+}
+
+#[test]
 fn what_a_variable_cannot_be_bound_to_is_an_input_error() {
     for (arg, said) in [
         ("count=0", "bound as an array, e.g. count=inout:u32[1]=0"),
