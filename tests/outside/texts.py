@@ -289,8 +289,9 @@ def main():
             kinds[kind] += 1
             wrong += found
     print(", ".join(f"{n} {k}" for k, n in sorted(kinds.items())))
-    print("\n".join(wrong[:40]))
-    raise SystemExit(f"{len(wrong)} faults" if wrong else f"{args.count} texts, 0 faults" and 0)
+    print(*wrong[:40], sep="\n", end="\n" if wrong else "")
+    print(f"{args.count} texts of seed {args.seed}: {len(wrong)} faults")
+    raise SystemExit(bool(wrong))
 
 
 if __name__ == "__main__":
