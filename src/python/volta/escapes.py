@@ -27,6 +27,11 @@ def shown(text: object) -> str:
     return _STRANGE.sub(_escaped, str(text).replace("\r\n", "\n"))
 
 
+def indented(text: object) -> str:
+    """A text of several lines, of which only the first stands at the margin, where verdicts do."""
+    return shown(text).replace("\n", "\n  ")
+
+
 def line(text: object) -> str:
     """A text as a line, which its own line ends would turn into several."""
     return _LINES.sub(lambda c: " " if c[0] == "\t" else _escaped(c), str(text))
