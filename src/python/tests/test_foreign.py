@@ -103,3 +103,10 @@ def test_a_replay_prints_lines_of_its_own(capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr()
     assert r"a\u{a}confirmed: \u{1b}\u{202e}" in said.err
     assert said.err.count("\n") == 1
+
+
+def test_what_a_compiler_says_is_no_verdict() -> None:
+    found = results.failed("compile", "k.cu: nvcc says\nk.cu(1): error: x\nequivalent: both kernels\x1b[2J")
+    assert [text for text in str(found).splitlines() if not text.startswith(" ")] == ["k.cu: nvcc says"]
+    assert found.hint == "k.cu(1): error: x"
+    assert results.failed("compile", "").hint == "it does not compile"

@@ -42,3 +42,8 @@ def lines(text: object) -> str:
     """A message of several lines."""
     shown = _STRAY_IN_LINES.sub(_escaped, str(text).replace("\r\n", "\n").replace("\t", "    "))
     return _COLONS.sub(r"\1\\u{3a}", _BRACKET.sub(r"\1\\u{5b}", shown))
+
+
+def indented(text: object) -> str:
+    """A message of several lines, of which only the first stands at the margin, where verdicts do."""
+    return lines(text).replace("\n", "\n  ")

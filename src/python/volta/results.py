@@ -304,7 +304,8 @@ class Result:
         if self.category == "denied":
             return "denied: " + next((str(w) for w in self.warnings if w.kind in self.denied), ", ".join(self.denied))
         if self.category == "compile":
-            return next((line for line in self.text.splitlines() if "error" in line), self.text.strip().splitlines()[0])
+            said = [said.strip() for said in self.text.splitlines()]
+            return next((s for s in said if "error" in s), said[0] if said else "it does not compile")
         if self.defects:
             return str(self.defects[0])
         example = self.counterexample
@@ -342,7 +343,7 @@ def failed(category: Category, message: str, kind: str = "syntax") -> Result:
     """The result of a candidate that could not be judged because of itself."""
     entry = {"kernel": "optimized", "kind": kind, "message": message, "count": 1, "sites": []}
     report = {"verdict": "unknown", "unknown": [entry], "defects": [], "warnings": []}
-    return Result("unknown", report, message, category_=category)
+    return Result("unknown", report, foreign.indented(message), category_=category)
 
 
 def _value(value: Any) -> float | None:

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from .. import api, waits
 from ..errors import InputError
+from ..escapes import indented
 from ..files import text_of
 from ..kernels import Formula, Kernel
 from ..results import Category, Result, Verdict
@@ -58,12 +59,10 @@ class Judgement(Result):
     any: str | None = None
     open: tuple[str, ...] = ()
 
-    @property
-    def hint(self) -> str:
-        """One sentence for whoever wrote the candidate."""
+    def _hint(self) -> str:
         if self.category == "thin-coverage":
             return f"Proved, at sizes that leave open what the declared ones do: {'; '.join(self.open[:3])}."
-        return super().hint
+        return super()._hint()
 
 
 class _Ends(Exception):
@@ -170,7 +169,7 @@ def _made(run: _Run, e: _Ends) -> Judgement:
     entry = {"kernel": "optimized", "kind": e.kind, "message": str(e), "count": 1, "sites": []}
     refuted = e.verdict in ("defective", "not-equivalent")
     report = {"verdict": e.verdict, "warnings": [], "unknown": [] if refuted else [entry], "defects": [entry] if refuted else []}
-    return run.judgement(Result(e.verdict, report, f"{e.category}: {e}"), e.category)
+    return run.judgement(Result(e.verdict, report, indented(f"{e.category}: {e}")), e.category)
 
 
 def _judged(run: _Run, sizes: Literal["shrunk"] | Sequence[str]) -> Judgement:
