@@ -74,7 +74,9 @@ def _shifted(x: Symbolic, by: Symbolic, width: int, shift: Callable[[Node, int],
     def tree(a: Node, n: Node) -> Node:
         return halves([shift(a, width), *(shift(a, k) for k in range(width)), shift(a, width)], [-1, *range(width + 1)], n)
 
-    return combine(tree, (number(x), number(by)), common((number(x),)), HEAVY)
+    out = combine(tree, (number(x), number(by)), common((number(x),)), HEAVY)
+    out.weight += HEAVY
+    return out
 
 
 def _all_shifts(a: Node, k: int) -> Node:
@@ -155,6 +157,7 @@ def _bit_by_bit(x: Symbolic, y: Symbolic, bit: Callable[[Node, Node], Node]) -> 
 
     out = combine(tree, (x, y), common((x, y)), HEAVY)
     out.bounds = (-(1 << (width - 1)), (1 << (width - 1)) - 1)
+    out.weight += HEAVY
     return out
 
 

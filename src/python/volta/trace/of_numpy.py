@@ -33,6 +33,8 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         #: Why it must not be written, if so.
         self._only_read = only_read
         self._stale = False
+        #: What the base held when this was read, and what that was.
+        self._part: tuple[Symbolic, Symbolic] | None = None
         self._source: NumpyArray | None = base
         self._views: list[weakref.ref[NumpyArray]] = []
 
@@ -41,7 +43,12 @@ class NumpyArray(np.lib.mixins.NDArrayOperatorsMixin):
         """What it holds now. A part of an array that was taken by an index is what the array holds there."""
         if self._stale:
             raise InputError("a view of an array that was written later is not covered: take it again")
-        return self._value if self._base is None else numpy_places.read(self._base.value, self._key)
+        if self._base is None:
+            return self._value
+        whole = self._base.value
+        if self._part is None or self._part[0] is not whole:
+            self._part = whole, numpy_places.read(whole, self._key)
+        return self._part[1]
 
     def looked_at(self, value: Symbolic) -> NumpyArray:
         """Another view of what it holds: it goes stale where this is written, and cannot be written itself."""

@@ -14,7 +14,7 @@ from ..errors import InputError
 from . import indices
 from .elementwise import apply, broadcast, common, hull, number
 from .indices import ZERO
-from .symbolic import REPEATED, Bounds, Index, Kind, Symbolic, Trace
+from .symbolic import LONG, REPEATED, WHOLE, Bounds, Index, Kind, Symbolic, Trace
 from .tables import halves
 from .tree import Call, Choice, Comparer, Node, Reduction, all_of, chained, chosen, node
 
@@ -377,7 +377,7 @@ def triangle(a: Symbolic, diagonal: int, lower: bool) -> Symbolic:
 
 def concatenate(arrays: Sequence[Symbolic], axis: int) -> Symbolic:
     """Arrays one after the other along an axis."""
-    parts = [number(a) for a in arrays]
+    parts = [n.short(WHOLE if n.kind == "int" else LONG) for n in map(number, arrays)]
     (at,) = axes_of(axis, parts[0].ndim)
     others = {tuple(n for i, n in enumerate(p.shape) if i != at) for p in parts}
     if len(others) != 1 or at >= parts[0].ndim:

@@ -36,8 +36,11 @@ LONG = 12
 #: The same where another operation writes it more than once, or once for each of many elements.
 REPEATED = 3
 
+#: Nodes and levels of an index from which on what is read at it has a name, and views of views from which on they have one.
+LARGE, DEEP, VIEWS = 400, 12, 24
+
 #: The same of an integer, which is none of the grammar any more where it has a name.
-WHOLE = 64
+WHOLE = 24
 
 
 def kind_of(array: arg.Array) -> Kind:
@@ -140,6 +143,8 @@ class Symbolic:
         #: `None` where nothing is known of them.
         self.bounds = bounds
         self._element = element
+        #: Views of views that it is.
+        self.views = 0
         self._named: Symbolic | None = None
         #: Integers that are known when the function is traced.
         self.known: np.ndarray[Any, Any] | None = None
@@ -158,20 +163,31 @@ class Symbolic:
 
     def at(self, index: Index) -> Node:
         """The tree of an element."""
-        return self._element(index)
+        # What has a name ends a tree that grows with each view of a view. An integer of the grammar has none, and a helper
+        # is read at places that are known alone.
+        may_end = self.views and self.kind != "int" and not any(i.of_data for i in index)
+        if may_end and any(i.size > LARGE or i.depth > DEEP for i in index):
+            return self.named().at(index)
+        out = self._element(index)
+        return self.named().at(index) if may_end and (out.size > 4 * LARGE or out.depth > 2 * DEEP) else out
 
     def view(self, shape: tuple[int, ...], place: Callable[[Index], Index]) -> Symbolic:
         """The same elements at other places: `place` gives the index in this array."""
-        return Symbolic(self.trace, shape, lambda index: self.at(place(index)), self.kind, self.weight, self.bounds)
+        source = self.named() if self.views >= VIEWS and self.kind != "int" else self
+        out = Symbolic(self.trace, shape, lambda index: source.at(place(index)), source.kind, source.weight, source.bounds)
+        out.views = source.views + 1
+        return out
+
+    def named(self) -> Symbolic:
+        """The same value under a name."""
+        if self._named is None:
+            self._named = self.trace.define(self.shape, self._element, self.kind)
+            self._named.bounds = self.bounds
+        return self._named
 
     def short(self, most: int = LONG) -> Symbolic:
         """The same value, under a name if the tree of an element has more than `most` operations."""
-        if self.weight <= most:
-            return self
-        if self._named is None:
-            self._named = self.trace.define(self.shape, self.at, self.kind)
-            self._named.bounds = self.bounds
-        return self._named
+        return self if self.weight <= most else self.named()
 
 
 @dataclass(frozen=True)

@@ -44,12 +44,15 @@ def quoted(name: str) -> str:
 class Node:
     """A number or a condition. `whole` says that the grammar takes it for an integer of its own."""
 
-    __slots__ = ("children", "whole")
-    children: tuple[Node, ...]
-    whole: bool
+    __slots__ = ("children", "depth", "of_data", "size", "whole")
 
-    def __init__(self, children: tuple[Node, ...], whole: bool) -> None:
+    def __init__(self, children: tuple[Node, ...], whole: bool, of_data: bool = False) -> None:
         self.children, self.whole = children, whole
+        #: Nodes of the text, in which what is shared stands as often as it is used, and how deep they nest.
+        self.size: int = 1 + sum(c.size for c in children)
+        self.depth: int = 1 + max((c.depth for c in children), default=0)
+        #: Whether it reads an array.
+        self.of_data: bool = of_data or any(c.of_data for c in children)
 
     def __str__(self) -> str:
         return written(self)
@@ -92,6 +95,11 @@ class Node:
         x, n = _integer(self), _integer(right)
         if n == 1:
             return Digits(0)
+        if n and isinstance(self, Binary) and self.sign in "+-" and _integer(self.children[1]) is not None:
+            # A remainder of a remainder by the same number, after a shift.
+            inner = self.children[0]
+            if isinstance(inner, Binary) and inner.sign == "%" and _integer(inner.children[1]) == n:
+                return Binary(self.sign, inner.children[0], self.children[1]) % right
         return Digits(x % n) if x is not None and n else Binary("%", self, right)
 
     def __neg__(self) -> Node:
@@ -139,7 +147,7 @@ class Element(Node):
     __slots__ = ("array",)
 
     def __init__(self, array: str, index: tuple[Node, ...], whole: bool = False) -> None:
-        super().__init__(index, whole)
+        super().__init__(index, whole, True)
         self.array = array
 
 
