@@ -234,15 +234,15 @@ impl Output<'_> {
                 })
             })?
         };
-        // A rest that no sum of terms reaches says nothing.
-        let at = |within| at(within).filter(|p| p.rest < p.size || p.size == 0.0);
         // Positive doubles are in the order of their bits; eight steps to each power of two are told apart.
         const STEP: u32 = 49;
         let magnitude = |n: u64| f64::from_bits(n << STEP);
         let key = |x: f64| x.to_bits() >> STEP;
         let mut found = at(LIMITS.least_reach)?;
+        // A rest that no sum of terms reaches says nothing.
+        let says = |p: &Part| p.rest < p.size || p.rest == 0.0;
         if let Some(all) = at(f64::MAX) {
-            return Some((all, None));
+            return says(&all).then_some((all, None));
         }
         let (mut fits, mut fails) = (key(LIMITS.least_reach), key(f64::MAX));
         while fits + 1 < fails {
@@ -252,7 +252,7 @@ impl Output<'_> {
                 None => fails = middle,
             }
         }
-        Some((found, Some(magnitude(fits))))
+        says(&found).then(|| (found, Some(magnitude(fits))))
     }
 }
 

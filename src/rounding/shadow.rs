@@ -10,6 +10,7 @@
 
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
+use rustc_hash::FxHashSet;
 
 use crate::decide::goal::is_compared;
 use crate::decide::refute::cells::{self, Cell};
@@ -89,9 +90,11 @@ impl Shadow {
                 // Inputs are drawn for all elements, so that those that are left out are no other sums.
                 let roots: Vec<TermId> = elements.iter().map(|e| e.term).collect();
                 let whole = Cone::new(&store, &roots);
-                let cells = cells::cells(&store, &whole, arrays);
+                let mut cells = cells::cells(&store, &whole, arrays);
+                cells.retain(|c| !c.array.is_place());
+                add_assumed(&mut cells, &store, arrays);
                 return Shadow {
-                    cells: cells.into_iter().filter(|c| !c.array.is_place()).collect(),
+                    cells,
                     constants: cone.constants(&store),
                     elements: some,
                     all,
@@ -149,6 +152,30 @@ impl Shadow {
         let value = all.pop().unwrap_or(Value::Undecided);
         (real(&value), value)
     }
+}
+
+/// Adds the elements of which something is assumed and that no term reads: the kernels do, and are measured on inputs that are
+/// allowed.
+fn add_assumed(cells: &mut Vec<Cell>, store: &TermStore, arrays: &Arrays) {
+    let known: FxHashSet<(ArrayId, u64)> = cells.iter().map(|c| (c.array, c.off)).collect();
+    for n in store.facts.numbers() {
+        let Some(array) = arrays.0.get(n.array.0 as usize) else {
+            continue;
+        };
+        let (elem, extent) = (array.elem, array.extent.unwrap_or(0));
+        let Some(ty) = elem.filter(|ty| *ty == ElemTy::Float(n.fmt)) else {
+            continue;
+        };
+        let all = (0..extent.min(LIMITS.drawn_bytes)).step_by(ty.bytes() as usize);
+        let open = all.filter(|off| array.initial.is_none() && !known.contains(&(n.array, *off)));
+        cells.extend(open.map(|off| Cell {
+            array: n.array,
+            off,
+            bytes: ty.bytes() as u8,
+            ty,
+        }));
+    }
+    cells.sort_by_key(|c| (c.array, c.off));
 }
 
 /// The floats in a piece of what was written.

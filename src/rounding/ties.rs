@@ -5,7 +5,7 @@ use crate::kernel::{FloatOp, Fmt};
 use crate::term::TermId;
 use crate::term::word::{Does, Operation};
 
-use super::bound::Sweep;
+use super::bound::{Known, Sweep};
 use super::enclosure::Tie;
 use super::limits::LIMITS;
 
@@ -45,20 +45,39 @@ impl Sweep<'_> {
 
     /// True if a number is one of those that are not negative of which another one is the sum.
     fn is_summand(&self, a: TermId, sum: TermId) -> bool {
+        let is_positive = |known: Option<Known>| {
+            let range = known.and_then(|k| k.range);
+            range.is_some_and(|r| r.lo >= 0.0)
+        };
         let mut todo = vec![sum];
         let mut found = false;
         for _ in 0..LIMITS.maxima {
             let Some(t) = todo.pop() else {
                 return found;
             };
-            let Some((m, operands)) = self.float(t, &[FloatOp::Add]) else {
+            let Some((m, mut operands)) = self.float(t, &[FloatOp::Add, FloatOp::Fma]) else {
                 continue;
             };
-            let is_positive = |&t: &TermId| {
-                let range = self.operand(t, Fmt::F32).and_then(|k| k.range);
-                range.is_some_and(|r| r.lo >= 0.0)
-            };
-            if m.sat || !operands.iter().all(is_positive) {
+            if let [x, y, c] = operands[..] {
+                let product = self.float(a, &[FloatOp::Mul]).map(|(_, of)| of);
+                found |= product.is_some_and(|of| of == [x, y] || of == [y, x]);
+                let known = self.exponential(x, y).or_else(|| self.exponential(y, x));
+                let is_product_positive = match known {
+                    Some(known) => is_positive(Some(known)),
+                    None => [x, y]
+                        .iter()
+                        .all(|&t| is_positive(self.operand(t, Fmt::F32))),
+                };
+                if !is_product_positive {
+                    return false;
+                }
+                operands = vec![c];
+            }
+            if m.sat
+                || !operands
+                    .iter()
+                    .all(|&t| is_positive(self.operand(t, Fmt::F32)))
+            {
                 return false;
             }
             found |= operands.contains(&a);

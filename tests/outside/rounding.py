@@ -193,7 +193,8 @@ def clamp(x: Fraction, low: Fraction, high: Fraction) -> Fraction:
 def machine(op: Op, all_values: Sequence[Value], rng: random.Random) -> Fraction:
     """What the machine makes of an operation."""
     args: list[Fraction] = []
-    for i in op.args:
+    chosen = op.args[2:] if op.name == "select" and op.args[2] == op.args[3] else op.args
+    for i in chosen:
         x = all_values[i].machine
         if x is None:
             raise NotFinite
@@ -209,6 +210,8 @@ def machine(op: Op, all_values: Sequence[Value], rng: random.Random) -> Fraction
     if op.name == "int":
         x = clamp(Fraction(to_integer(flush(args[0], "f32", op.ftz), op.mode)), Fraction(-(2**31)), Fraction(2**31 - 1))
         return nearest(x, "f32")
+    if len(chosen) < len(op.args):
+        return args[0]
     if op.name == "select":
         a, b, x, y = (flush(v, op.fmt, op.ftz) if k < 2 else v for k, v in enumerate(args))
         return x if a > b else y
