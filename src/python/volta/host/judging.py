@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 from .. import api, waits
 from ..errors import InputError
-from ..escapes import indented
 from ..files import text_of
+from ..foreign import indented
 from ..kernels import Formula, Kernel
 from ..results import Category, Result, Verdict
 from . import bindings, calls, corners, coverage, honesty, sequence, shrink, worker
