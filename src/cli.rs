@@ -431,7 +431,7 @@ pub(crate) struct LaunchArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Bindings")]
 pub(crate) struct BindArgs {
-    /// What a parameter is: KEY is its position or name, KEY+BYTES a field, VALUE a number (48, 1.5, 1.5:f32, inf) or an array such as in:f32[64,64], with its contents where they are known: =0, =[3,1,2], =iota, =@FILE.npy.
+    /// What a parameter or a module variable is: KEY is its position or name, KEY+BYTES a field, VALUE a number (48, 1.5, 1.5:f32, inf) or an array such as in:f32[64,64], with its contents where they are known: =0, =[3,1,2], =iota, =@FILE.npy.
     #[arg(long, value_name = "KEY=VALUE", value_parser = arg_text)]
     pub arg: Vec<(String, ArgText)>,
     /// Two pointer parameters that are the same array, as for a kernel that works in place.

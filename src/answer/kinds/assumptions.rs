@@ -86,9 +86,10 @@ kinds! {
             "volta check a.ptx b.ptx --alias 0=2"
         }
         InitialValue "initial-value" {
-            "Variables with an initial value still hold it when a kernel starts.",
-            "The host, or a kernel before, could have changed them.",
-            "__device__ float scale = 2;"
+            "What the variables of a module hold when the first kernel starts.",
+            "An initialiser still holds. An integer without one that only atomics and stores of constants touch is 0; any other \
+             variable without one may hold anything. `--arg NAME=inout:u32[1]=0` says what the host puts there.",
+            "__device__ unsigned count;  __device__ float scale = 2;"
         }
         Visibility "visibility" {
             "What one proxy wrote is visible to another one without the fence that PTX asks for.",
