@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::counters::counters;
-use crate::kernel::{Begins, GlobalVar, Kernel, WORKSPACE, pure};
+use crate::kernel::{Begins, GlobalVar, Kernel, WORKSPACE, demangled, pure};
 use crate::term::ArrayId;
 
 use super::binding::{Arg, ArgValue, ArrayDecl, Key, ParamKey};
@@ -22,7 +22,8 @@ use super::pair::{Draft, Table, clash};
 use super::pairing::find;
 use super::{Array, ElemTy, Origin, Role, SpecError, sequence};
 
-/// The index of the variable that a key names: one that no parameter is called as.
+/// The index of the variable that a key names by its PTX name, or by the name in its source that no other one has; a
+/// parameter of that name goes before it.
 pub(super) fn variable(kernel: &Kernel, key: &Key) -> Option<usize> {
     let ParamKey::Name(name) = &key.param else {
         return None;
@@ -30,8 +31,14 @@ pub(super) fn variable(kernel: &Kernel, key: &Key) -> Option<usize> {
     if find(kernel, key).is_some() {
         return None;
     }
-    let mut all = kernel.globals.iter();
-    all.position(|g| g.name == *name && is_of_the_module(g))
+    let all = kernel.globals.iter().enumerate();
+    let all = all.filter(|(_, g)| is_of_the_module(g));
+    if let Some((i, _)) = all.clone().find(|(_, g)| g.name == *name) {
+        return Some(i);
+    }
+    let mut of_source = all.filter(|(_, g)| demangled(&g.name).as_deref() == Some(name));
+    let found = of_source.next().map(|(i, _)| i);
+    found.filter(|_| of_source.next().is_none())
 }
 
 /// True of what a module declares, and not of the grid's workspace or a table of results.

@@ -97,6 +97,26 @@ fn contents_of_variables_stand_in_a_counterexample() {
 }
 
 #[test]
+fn a_variable_may_be_named_as_in_its_source() {
+    let text = std::fs::read_to_string(super::root().join(WEIGHTED)).expect("a kernel");
+    let text = text
+        .replace("scale", "_ZN5parts5scaleE")
+        .replace("w[16]", "_ZL1w[16]");
+    let text = text.replace(", w;", ", _ZL1w;").replace("[w", "[_ZL1w");
+    let file = scratch("variables", "mangled.ptx", text.as_bytes());
+    let file = file.display().to_string();
+    let names = [
+        "--arg",
+        "parts::scale=inout:f32[1]=0",
+        "--arg",
+        "w=in:f32[4]=0",
+    ];
+    let more = [&["--formula", "y[] = 0", "--name", "2=y"], &names[..]].concat();
+    let (status, object) = asked("check", &[&file], &more);
+    assert_eq!(status, Some(0), "{object}");
+}
+
+#[test]
 fn a_side_that_is_not_bound_keeps_its_initial_value() {
     for (flags, expected) in [
         (&["--arg", "scale=inout:f32[1]=1"][..], 0),
