@@ -190,10 +190,15 @@ def clamp(x: Fraction, low: Fraction, high: Fraction) -> Fraction:
     return min(max(x, low), high)
 
 
+def deciding(op: Op) -> tuple[int, ...]:
+    """The operands that matter: a choice between one and the same is no choice."""
+    return op.args[2:] if op.name == "select" and op.args[2] == op.args[3] else op.args
+
+
 def machine(op: Op, all_values: Sequence[Value], rng: random.Random) -> Fraction:
     """What the machine makes of an operation."""
     args: list[Fraction] = []
-    chosen = op.args[2:] if op.name == "select" and op.args[2] == op.args[3] else op.args
+    chosen = deciding(op)
     for i in chosen:
         x = all_values[i].machine
         if x is None:
@@ -245,10 +250,9 @@ def size(op: Op, all_values: Sequence[Value], value: Fraction) -> Fraction | Non
     """The sum of the magnitudes of the terms, of what sums, differences and products make."""
     sizes = [all_values[i].size for i in op.args]
     known = [s for s in sizes if s is not None]
-    # A choice between one and the same is no choice.
-    if all(all_values[i].known for i in op.args):
+    if all(all_values[i].known for i in deciding(op)):
         return abs(value)
-    if op.name == "select" and op.args[2] == op.args[3]:
+    if len(deciding(op)) < len(op.args):
         return sizes[2]
     if len(known) < len(sizes):
         return None
@@ -282,7 +286,7 @@ def evaluate(ops: Sequence[Op], inputs: Sequence[Fraction], rng: random.Random) 
             on_machine = machine(op, out, rng)
         except NotFinite:
             on_machine = None
-        known = all(out[i].known for i in op.args)
+        known = all(out[i].known for i in deciding(op))
         out.append(Value(value, on_machine, size(op, out, value), known))
     return out
 
