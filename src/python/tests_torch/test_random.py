@@ -219,3 +219,33 @@ def test_every_step_is_drawn() -> None:
         drawn = _draw(random, pool, [True] * 3)
         seen |= {drawn[1].partition("(")[0]} if drawn is not None else set()
     assert {"roll", "reflect", "written", "order", "join", "product", "fmod", "where"} <= seen
+
+
+MANY = 10**6
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: torch.softmax(x + x.t(), -1),
+        lambda x: torch.where(torch.ones(MANY, MANY, dtype=torch.bool).tril(), x, 0.0),
+        lambda x: torch.nn.functional.pad(torch.cat([x, x]), (1, 2)) * 2,
+    ],
+)
+def test_tensors_that_nobody_could_hold_cost_nothing(f: Callable[..., Any]) -> None:
+    assert len(volta.function(f, {"x": (MANY, MANY)}, library="torch").text) < 1000
+
+
+@pytest.mark.parametrize(
+    ("f", "needle"),
+    [
+        (lambda x: x + torch.rand(4), "random"),
+        (lambda x: torch.nn.functional.dropout(x), "random"),
+        (lambda x: x + torch.tensor(np.random.rand(4)), "numpy.random"),
+        (lambda x: torch.atan(x), "inverse of a tangent"),
+        (lambda x: torch.argsort(x), "stable=True"),
+    ],
+)
+def test_what_has_no_formula_says_what_to_do(f: Callable[..., Any], needle: str) -> None:
+    with pytest.raises(volta.InputError, match=needle):
+        volta.function(f, {"x": (4,)}, library="torch")
