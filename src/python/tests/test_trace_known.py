@@ -119,3 +119,35 @@ def test_arrays_that_nobody_could_hold_cost_nothing(f: Callable[..., Any]) -> No
     formula = volta.function(f, {"x": arg.input("f32", (MANY, MANY))})
     assert len(formula.text) < 1000
     assert time.process_time() - start < 5
+
+
+def _again(count: int, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        for _ in range(count):
+            x = step(x)
+        return x
+
+    return f
+
+
+@pytest.mark.parametrize(
+    ("f", "kind"),
+    [
+        (_again(100, lambda x: np.roll(x, 1)), "f64"),
+        (_again(100, lambda x: x[::-1]), "f64"),
+        (_again(60, lambda x: x.reshape(4, 2).T.reshape(8)), "f64"),
+        (_again(40, lambda x: np.concatenate([x[4:], x[:4]])), "f64"),
+        (_again(40, lambda x: np.pad(x, 1, mode="edge")[1:-1]), "f64"),
+        (_again(40, lambda x: x[[1, 2, 3, 5, 4, 6, 7, 0]]), "f64"),
+        (_again(20, lambda x: np.concatenate([x[::2] + x[1::2], x[::2] - x[1::2]]) / 2), "f64"),
+        (_again(500, lambda x: x + 1), "f64"),
+        (_again(30, lambda x: x * 2 + 1), "s32"),
+        (_again(4, lambda x: (x << 1) ^ (x >> 3)), "u32"),
+        (lambda x: np.array([x[i % 8] * i for i in range(300)]), "f64"),
+        (lambda x: np.select([x < i / 8 for i in range(100)], [x * i for i in range(100)], x), "f64"),
+    ],
+)
+def test_long_functions_have_formulas_that_the_program_reads(f: Callable[..., Any], kind: str) -> None:
+    x = (np.arange(8) * 3 % 8 / 4 - 0.6) if kind == "f64" else (np.arange(8) * 37 - 20).astype(arg.numpy_type(kind))
+    formula, expected = volta.function(f, {"x": arg.input(kind, (8,))}), f(x)
+    np.testing.assert_allclose(evaluate(formula.text, "y", expected.shape, {"x": x}), expected.astype(float), rtol=1e-6)

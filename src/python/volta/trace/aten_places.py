@@ -187,7 +187,7 @@ def _topk(c: Trace, x: Symbolic, count: int, axis: int = -1, largest: bool = Tru
 def _sort(c: Trace, x: Symbolic, axis: int = -1, descending: bool = False, **more: Any) -> Any:
     (at,) = operations.axes_of(axis, x.ndim)
     values, places = in_order(x, x.shape[at] if x.ndim else 1, axis, more.get("descending", descending))
-    stable = Missing("the places of a sort that is not stable depend on the order of equal elements: not covered")
+    stable = Missing("the places of a sort that is not stable depend on the order of equal elements: say stable=True")
     return values, places if more.get("stable") else stable
 
 

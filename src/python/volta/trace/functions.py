@@ -244,9 +244,13 @@ def function(
     buffers of a module are inputs called as it calls them; `shapes` may name them to give their types.
 
     Covered, of NumPy and torch: elementwise operations, broadcasting, reductions with axes, products of matrices and
-    einsum, indexing, slicing and writes to slices, where, joining, reshaping, casts; of torch also convolutions, pooling,
-    normalisations, activations, attention and losses of `torch.nn.functional`. An index counts from the front: a negative
-    one that data give is none. Anything else is an `InputError` that names it.
+    einsum, indexing, slicing and writes to slices, where, joining, reshaping, casts, bits of integers, the order of a few
+    elements; of torch also convolutions, pooling, normalisations, activations, attention and losses of
+    `torch.nn.functional`. An index of an input counts from the front: a negative one that data give is none. Equal elements
+    are ordered as they stand. Anything else is an `InputError` that names it.
+
+    What the function takes from elsewhere is known: arrays of numbers of up to 8,192 pieces without a rule. A function that
+    draws random numbers or reads a clock has no formula. It is traced twice, so it runs twice.
     """
     inputs = {n: arg.array(s) for n, s in shapes.items()}
     return formula_of(f, inputs, None, numbers, library)

@@ -146,6 +146,8 @@ def _correlate(a: Array, v: Array, mode: str = "valid") -> Array:
 
 
 def _convolve(a: Array, v: Array, mode: str = "full") -> Array:
+    if np.shape(v)[0] > np.shape(a)[0]:
+        a, v = v, a
     if mode == "same":
         size, whole = np.shape(v)[0], _correlate(a, v[::-1], "full")
         return whole[(size - 1) // 2 : (size - 1) // 2 + a.shape[0]]

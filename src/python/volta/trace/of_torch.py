@@ -32,6 +32,9 @@ from .symbolic import Kind, Missing, Symbolic, Trace
 #: Elements of integers that are known for as long as a function is traced.
 KNOWN = 1 << 16
 
+#: Elements of a constant that torch computes.
+LARGE = 1 << 24
+
 #: Operators that torch takes apart for some of its compilers only.
 _TAKEN_APART = frozenset(("upsample_bilinear2d",))
 
@@ -226,6 +229,12 @@ def _graph(
         try:
             graph = make_fx(torch.func.functionalize(call, remove="mutations"), table)(*tensors)
         except RuntimeError as e:
+            if "allocate memory" in str(e):
+                # What the function makes itself has no contents either, where nobody could hold them.
+                with fake:
+                    graph = make_fx(torch.func.functionalize(call, remove="mutations"), table)(*tensors)
+                graph.graph.eliminate_dead_code()
+                return graph
             if "functorch transform" not in str(e):
                 raise
             # A function that takes gradients is unrolled first, and its writes are made values after that.
@@ -283,7 +292,7 @@ def _value(
         return trace.constant(_contents(_evaluated(graph, node)))
     if operation is None:
         raise InputError(f"torch.{name} is not covered")
-    if name == "where" and node.args[0] in constant and bool(_evaluated(graph, node.args[0]).all()):
+    if name == "where" and node.args[0] in constant and _is_true(graph, node.args[0]):
         return _as_torch_says(name, broadcast(operand(trace, args[1]), tuple(meta.shape)), meta)
     try:
         out = operation(trace, *args, **kwargs)
@@ -352,10 +361,17 @@ def _know(graph: torch.fx.GraphModule, node: torch.fx.Node, value: Symbolic) -> 
         value.known = _contents(_evaluated(graph, node))
 
 
+def _is_true(graph: torch.fx.GraphModule, node: Any) -> bool:
+    """Whether all elements of a constant node are true, as far as there are few enough to look at."""
+    return bool(node.meta["val"].numel() <= LARGE and _evaluated(graph, node).all())
+
+
 def _evaluated(graph: torch.fx.GraphModule, node: torch.fx.Node) -> torch.Tensor:
     """The contents of a constant node, by torch."""
     known: dict[torch.fx.Node, Any] = {}
     needed, open_nodes = {node}, [node]
+    if any(isinstance(v := n.meta.get("val"), torch.Tensor) and v.numel() > LARGE for n in [node, *node.all_input_nodes]):
+        raise InputError(f"a constant of {tuple(node.meta['val'].shape)} is too large to have: make it an argument")
     while open_nodes:
         for source in open_nodes.pop().all_input_nodes:
             if source not in needed:

@@ -170,8 +170,6 @@ def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
     left, arrow, right = _without_dots(subscripts.replace(" ", ""), [a.ndim for a in arrays]).partition("->")
     terms = left.split(",")
     letters = "".join(terms)
-    # Axes that `...` stands for broadcast.
-    spread = set(letters) - set(subscripts)
     if not arrow:
         right = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
     arrays = [number(a).short(REPEATED) for a in arrays]
@@ -180,9 +178,10 @@ def einsum(subscripts: str, arrays: Sequence[Symbolic]) -> Symbolic:
     sizes: dict[str, int] = {}
     for t, a in zip(terms, arrays):
         for c, n in zip(t, a.shape):
-            if sizes.setdefault(c, n) == 1 and c in spread:
+            # Axes of one place broadcast.
+            if sizes.setdefault(c, n) == 1:
                 sizes[c] = n
-            if n != sizes[c] and not (n == 1 and c in spread):
+            if n not in (1, sizes[c]):
                 raise InputError(f"einsum: `{c}` has two sizes")
     wide = [broadcast(a, tuple(sizes[c] for c in t)) for t, a in zip(terms, arrays)]
     trace = arrays[0].trace
