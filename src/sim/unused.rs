@@ -8,6 +8,8 @@
 //! below an output or a condition, and nothing else is open that was not, the loads reach nothing: every schedule
 //! gives what this run gives. What a load that counts no longer has hidden is found in the next run.
 //!
+//! Where a limit ends that run before anything is seen to depend on what is read, the races are open.
+//!
 //! Sound: an unknown stands for every value that the race may give, at each execution of the load; what is derived
 //! of it keeps it below.
 
@@ -19,7 +21,7 @@ use super::plain::Class;
 use super::race::{Conflict, Finding as Race, Kind};
 use super::value::Val;
 use super::warp::lanes;
-use super::{DefectKind, Finding, Outcome, Tid, WarningKind};
+use super::{DefectKind, Finding, Outcome, Tid, UnknownKind, WarningKind};
 use crate::kernel::{Op, Pc};
 use crate::term::{Term, TermId};
 
@@ -157,8 +159,11 @@ impl Trial {
         let Some(first) = self.first.take() else {
             return Some(out);
         };
-        let stopped = !out.defects.is_empty();
-        if stopped || out.unknowns.len() > first.unknowns.len() || reaches(&out, &ended.unknowns) {
+        let shown = !out.defects.is_empty() || reaches(&out, &ended.unknowns);
+        if !shown && out.unknowns.iter().any(is_limit) {
+            return Some(left_open(first, out));
+        }
+        if shown || out.unknowns.len() > first.unknowns.len() {
             if self.before.is_none() {
                 return Some(first);
             }
@@ -187,7 +192,28 @@ fn is_race(d: &Finding<DefectKind>) -> bool {
     d.kind == DefectKind::DataRace
 }
 
-fn instead(f: Finding<DefectKind>, kind: WarningKind, why: &str) -> Finding<WarningKind> {
+fn is_limit(u: &Finding<UnknownKind>) -> bool {
+    u.kind == UnknownKind::Limit
+}
+
+/// The first outcome where a limit ended the trial: what is read may reach something later.
+fn left_open(mut first: Outcome, mut out: Outcome) -> Outcome {
+    let (races, others): (Vec<_>, Vec<_>) = std::mem::take(&mut first.defects)
+        .into_iter()
+        .partition(is_race);
+    first.defects = others;
+    let why = "whether what is read reaches anything is not known, since the run ended early";
+    let kind = UnknownKind::Undecided;
+    let open = races.into_iter().map(|f| instead(f, kind, why));
+    first.unknowns.extend(open);
+    if !first.unknowns.iter().any(is_limit) {
+        out.unknowns.retain(is_limit);
+        first.unknowns.append(&mut out.unknowns);
+    }
+    first
+}
+
+fn instead<K>(f: Finding<DefectKind>, kind: K, why: &str) -> Finding<K> {
     Finding {
         kind,
         message: format!("{}; {why}", f.message),

@@ -225,6 +225,24 @@ fn defects_outlive_limits_and_do_not_hide_others() {
     );
 }
 
+/// That what a racing load reads reaches nothing is shown by a run that ended, not by one that was cut.
+#[test]
+fn a_cut_run_says_nothing_of_what_a_racing_load_is_for() {
+    let late = kernel(
+        "late",
+        ".shared .b32 s[32]; shl.b32 %r9, %r1, 2; mov.u32 %r8, s; add.u32 %r9, %r8, %r9; st.shared.u32 [%r9], %r1;\n\
+         xor.b32 %r10, %r9, 4; ld.shared.u32 %r7, [%r10]; mov.u32 %r6, 0;\n\
+         L: add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 10000000; @%p1 bra L;\nst.global.u32 [%rd5], %r7;",
+    );
+    let launch = [LAUNCH, WORDS, &["--budget", "1000000"]].concat();
+    let found = report(&["race", &late], &launch);
+    assert!(kinds(&found, "unknown").contains(&"limit"), "{found}");
+    assert!(
+        !kinds(&found, "warnings").contains(&"unused-read"),
+        "{found}"
+    );
+}
+
 /// A run that a limit ends has no outputs, names the CTAs that it ran, and writes no file; a deadlock is one.
 #[test]
 fn a_run_that_a_limit_ends_leaves_no_output() {
