@@ -13,10 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mpmath  # type: ignore[import-untyped]
+import numpy as np
 import pytest
 
+import volta
 from volta import server
 from volta.replay import certificate as files
+from volta.replay import library
 from volta.replay.__main__ import main
 
 KERNELS = Path(__file__).resolve().parents[3] / "kernels"
@@ -33,6 +37,13 @@ SAMPLE: dict[str, list[str]] = {
         "pooling/maximum_plain.ptx",
         "pooling/maximum_from_lowest.ptx",
         *["--threads", "16", "--arg", "0=in:f32[8,8]", "--arg", "1=out:f32[4,4]"],
+    ],
+    # The code of `logf` and of `tanhf`, as compilers expand it.
+    "logarithm": ["softmax/log_naive_4_ieee.ptx", "softmax/log_naive_4.ptx", *SOFTMAX],
+    "tangent": [
+        "activation/gelu_tanh.ptx",
+        "activation/gelu_tanh_ieee.ptx",
+        *["--threads", "32", "--arg", "0=in:f32[32]", "--arg", "1=out:f32[32]"],
     ],
     # Where the mask is on, the outputs are infinite.
     "mask": [
@@ -299,6 +310,10 @@ def a_word_for_a_number(c: dict[str, Any]) -> None:
     c["optimized"]["grid"] = ["1", 1, 1]
 
 
+def all_sizes(c: dict[str, Any]) -> None:
+    c["covers"] = "every launch of each kernel, for all sizes"
+
+
 DOCTORED: list[Callable[[dict[str, Any]], None]] = [
     an_output_of_no_kind,
     an_output_that_is_constant,
@@ -316,6 +331,7 @@ DOCTORED: list[Callable[[dict[str, Any]], None]] = [
     an_extent_that_is_open,
     ctas_that_are_not_named,
     a_key_less,
+    all_sizes,
     a_word_for_a_number,
     texts_swapped,
     another_entry,
@@ -384,6 +400,46 @@ def test_wrong_twins(folder: Path, tmp_path: Path, twin: str, capsys: pytest.Cap
     assert main([str(path)]) == 1
     said = capsys.readouterr().out
     assert "in the reference and" in said, said
+
+
+@pytest.mark.parametrize("name", ["logarithm", "tangent"])
+def test_functions_of_the_library_are_named(folder: Path, tmp_path: Path, name: str) -> None:
+    """Their code is a function of the reals by an assumption alone, and only as it stands."""
+    certificate = files.load(certify(folder, name))
+    path = tmp_path / "library.json"
+    said = certificate["assumptions"]
+    certificate["assumptions"] = [a for a in said if a["kind"] != "library-function"]
+    certificate["digest"] = files.digest(certificate)
+    path.write_text(json.dumps(certificate))
+    assert main([str(path)]) != 0
+    certificate["assumptions"] = said
+    side = "reference" if name == "logarithm" else "optimized"
+    text = Path(certificate[side]["file"]).read_text()
+    constant = "0f3E1039F6" if name == "logarithm" else "0f3E085941"
+    assert constant in text
+    wrong = tmp_path / "wrong.ptx"
+    wrong.write_text(text.replace(constant, f"{constant[:-1]}{int(constant[-1], 16) ^ 1:X}"))
+    certificate[side] |= {"file": str(wrong), "sha256": hashlib.sha256(wrong.read_bytes()).hexdigest()}
+    certificate["digest"] = files.digest(certificate)
+    path.write_text(json.dumps(certificate))
+    assert main([str(path)]) != 0
+
+
+def test_the_code_of_functions_computes_them() -> None:
+    """On the machine's numbers, beside mpmath."""
+    numbers = [0.0078125 * 2.5**i for i in range(8)]
+    given = {"logf": numbers, "log2f": numbers, "log10f": numbers, "acoshf": [1 + n for n in numbers]}
+    for name, functions in library.FUNCTIONS.items():
+        arguments = given.get(name, [s * n for n in numbers for s in (1, -1)])
+        arguments = [x for x in arguments if abs(x) < (0.99 if name == "atanhf" else 1 if name == "log1pf" and x < 0 else 11)]
+        for argument in arguments:
+            x = np.array([argument], np.float32)
+            size = len(functions)
+            entry = volta.ptx(library.TEXT, entry=f"of_{name}")
+            found = volta.run(entry, x, volta.arg.output("f32", (size,)), block=1)
+            for y, f in zip(found, functions):
+                exact = float(f(mpmath.mpf(float(x[0]))))
+                assert abs(float(y) - exact) <= 2e-6 * max(abs(exact), 1e-3), (name, argument, y, exact)
 
 
 RACY = """.version 8.0

@@ -75,6 +75,8 @@ def replay(args: argparse.Namespace) -> int:
         say(f"  {result.undefined} other inputs lie outside of what the reference is defined for")
     if result.beyond:
         say(f"  {result.beyond} inputs are left out, on which a function leaves the range that the machine has for it")
+    for side in ("reference", "optimized"):
+        say(f"  of the {side}: {launched(certificate, side)}")
     for kind in sorted(result.excused):
         say(f"  unordered accesses are excused as {kind}, in the lines that the certificate names ({EXCUSED[kind]})")
     for said in not_checked(certificate):
@@ -84,12 +86,20 @@ def replay(args: argparse.Namespace) -> int:
     return 0
 
 
+def launched(certificate: dict[str, Any], side: str) -> str:
+    """The launch of a kernel, with the numbers that its parameters are bound to."""
+    c = certificate[side]
+    block, grid = ("x".join(map(str, c[key])) for key in ("block", "grid"))
+    bound = [f"parameter {p['parameter']} at byte {p['offset']} is 0x{p['bits']}" for p in c["parameters"] if "bits" in p]
+    return ", ".join([f"entry {c['entry']}", f"grid {grid}", f"block {block}", *bound])
+
+
 def not_checked(certificate: dict[str, Any]) -> list[str]:
     """What a certificate says, and a replay takes from it."""
     out = [
         "inputs that were not tried, other sizes, schedules in which a test goes another way, and rounding",
         f"that samples reach all regions of the {certificate['regions']['tests']} tests",
-        "shapes, alignments, and the sentence of what is covered",
+        "shapes and alignments",
     ]
     for side in ("reference", "optimized"):
         if certificate[side]["ctas"] is not None:

@@ -399,8 +399,9 @@ def float_test(launch: Launch, ins: Instruction, compare: str) -> Callable[[Any,
 
 def place_of_bits(launch: Launch, x: Any, is_signed: bool) -> tuple[int, bool, Any]:
     """Where the bits of a float lie among those of all: they are in the order of their numbers, but for the sign."""
-    if type(x) is Num and x.fmt == "f32" and x.v == x.v:
-        below, number, is_nan = x.v < 0, abs(x.v), False
+    if type(x) is Num and x.fmt == "f32":
+        is_nan = x.v != x.v
+        below, number = (False, Decimal(0x7FFFFFFF)) if is_nan else (x.v < 0, abs(x.v))
     elif type(x) is int:
         bits = x & 0x7FFFFFFF
         below, is_nan = bool(x >> 31 & 1), bits > 0x7F800000

@@ -28,35 +28,34 @@ from . import ptx
 from .machine import Cta, Launch, Step
 from .memory import Memory, Races, Space, Write
 from .ptx import Instruction
-from .values import DIGITS, SIZES, Cannot, Num, Opaque, Stop, exact
+from .values import DIGITS, SIZES, Beyond, Cannot, Num, Opaque, Stop, exact
 
 TEXT = Path(__file__).parent / "library.ptx"
 
-FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "logf": mpmath.log,
-    "log2f": lambda x: mpmath.log(x) / mpmath.log(2),
-    "log10f": lambda x: mpmath.log(x) / mpmath.log(10),
-    "log1pf": mpmath.log1p,
-    "expm1f": mpmath.expm1,
-    "exp10f": lambda x: mpmath.power(10, x),
-    "tanhf": mpmath.tanh,
-    "sinhf": mpmath.sinh,
-    "coshf": mpmath.cosh,
-    "asinhf": mpmath.asinh,
-    "acoshf": mpmath.acosh,
-    "atanhf": mpmath.atanh,
-    "sinf": mpmath.sin,
-    "cosf": mpmath.cos,
-    "erff": mpmath.erf,
-    "erfcf": mpmath.erfc,
-    "normcdff": mpmath.ncdf,
-    "cbrtf": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], ...]] = {
+    "logf": (mpmath.log,),
+    "log2f": (lambda x: mpmath.log(x) / mpmath.log(2),),
+    "log10f": (lambda x: mpmath.log(x) / mpmath.log(10),),
+    "log1pf": (mpmath.log1p,),
+    "expm1f": (mpmath.expm1,),
+    "exp10f": (lambda x: mpmath.power(10, x),),
+    "tanhf": (mpmath.tanh,),
+    "sinhf": (mpmath.sinh,),
+    "coshf": (mpmath.cosh,),
+    "asinhf": (mpmath.asinh,),
+    "acoshf": (mpmath.acosh,),
+    "atanhf": (mpmath.atanh,),
+    "sinf": (mpmath.sin,),
+    "cosf": (mpmath.cos,),
+    "sincosf": (mpmath.sin, mpmath.cos),
+    "erff": (mpmath.erf,),
+    "erfcf": (mpmath.erfc,),
+    "normcdff": (mpmath.ncdf,),
+    "cbrtf": (lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),),
 }
-"""The functions of `library.ptx`, over the reals."""
+"""The functions of `library.ptx`, over the reals; one has two results."""
 
 SAID = re.compile(r"the code of `(\w+)` of the CUDA library computes that function of the reals")
-
-PARTS_OF = {"sincosf": ("sinf", "cosf")}
 
 ARGUMENTS = ("0.3", "1.7", "-0.8", "5.5", "30")
 """Arguments on which what a function does with its argument is learned."""
@@ -111,8 +110,8 @@ class Function:
     """The code of one function, ready to run on an argument."""
 
     def __init__(self, name: str, text: str, domain: Any, step_of: StepOf) -> None:
-        self.name, self.meaning, module = name, FUNCTIONS[name], ptx.read(text, f"of_{name}")
-        self.x, self.y = Memory("x", 1 << 40, 4), Memory("y", 2 << 40, 4)
+        self.name, self.meanings, module = name, FUNCTIONS[name], ptx.read(text, f"of_{name}")
+        self.x, self.y = Memory("x", 1 << 40, 4), Memory("y", 2 << 40, 4 * len(self.meanings))
         params = Memory("parameters", 0, 16)
         space, races = Space(random.Random(0)), Races(domain, {}, False)
         space.at = {1: self.x, 2: self.y}
@@ -132,7 +131,12 @@ class Function:
         self.launch.trees = Trees()
         self.launch.code = [*(step_of(self.launch, ins) for ins in module.code), lambda r: -1]
 
-    def run(self, trees: Trees, argument: Num) -> Any:
+    def values(self, x: Decimal) -> list[Decimal]:
+        """The function over the reals."""
+        numbers = [f(mpmath.mpf(str(x))) for f in self.meanings]
+        return [Decimal("nan") if isinstance(y, mpmath.mpc) else Decimal(mpmath.nstr(y, DIGITS + 5)) + 0 for y in numbers]
+
+    def run(self, trees: Trees, argument: Num) -> list[Any]:
         """What the code makes of an argument; None where it cannot be followed."""
         self.x.bytes.clear()
         self.y.bytes.clear()
@@ -140,9 +144,9 @@ class Function:
         self.launch.trees, self.launch.steps = trees, 0
         try:
             Cta(self.launch, 0).run()
-            return self.y.read(0, 4, "f32")
+            return [self.y.read(4 * i, 4, "f32") for i in range(len(self.meanings))]
         except (Stop, TypeError):
-            return None
+            return [None] * len(self.meanings)
 
 
 def word(init: bytes, off: int, n: int, type: str) -> int:
@@ -154,7 +158,7 @@ class Library:
 
     def __init__(self, assumptions: list[dict[str, Any]], domain: Any, step_of: StepOf) -> None:
         said = [m[1] for a in assumptions if a["kind"] == "library-function" and (m := SAID.fullmatch(a["message"]))]
-        names = sorted({n for s in said for n in PARTS_OF.get(s, (s,)) if n in FUNCTIONS})
+        names = sorted({n for n in said if n in FUNCTIONS})
         self.domain, text = domain, TEXT.read_text() if names else ""
         self.functions = [Function(n, text, domain, step_of) for n in names]
         self.marks: dict[Any, list[Function]] = {}
@@ -178,15 +182,13 @@ class Library:
                 if (f.name, token) in trees.tried:
                     continue
                 trees.tried.add((f.name, token))
-                made = f.run(trees, v)
-                if type(made) in (Num, Opaque) and made.tree is not None and made.tree != token:
-                    trees.meanings[made.tree] = Num(self.value(f, v.v), "f32")
-
-    def value(self, f: Function, x: Decimal) -> Decimal:
-        y = f.meaning(mpmath.mpf(str(x)))
-        if isinstance(y, mpmath.mpc):
-            return Decimal("nan")
-        return Decimal(mpmath.nstr(y, DIGITS + 5)) + 0
+                for made, value in zip(f.run(trees, v), f.values(v.v)):
+                    if made is None:
+                        raise Beyond(f"the code of {f.name} cannot be followed there")
+                    if type(made) is int and not self.domain.equal(self.domain.number(exact(made, "f32")), value):
+                        raise Beyond(f"the code of {f.name} gives a constant there")
+                    if type(made) in (Num, Opaque) and made.tree is not None and made.tree != token:
+                        trees.meanings[made.tree] = Num(value, "f32")
 
 
 def marked(key: Any, token: Any) -> Any:
@@ -201,9 +203,6 @@ def traced(launch: Launch, ins: Instruction, f: Callable[..., Any], d: int, sour
 
     def step(r: list[Any]) -> None:
         values, trees = [r[s] for s in sources], launch.trees
-        if all(type(v) is int for v in values):
-            r[d] = f(*values)
-            return
         if ins.name != "selp" and any(v is None for v in values):
             r[d] = None
             return

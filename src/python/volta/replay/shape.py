@@ -8,6 +8,7 @@ is compared, unless the certificate lists the array as scratch among what it tak
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -60,6 +61,9 @@ WORDS = {
 }
 """Words of a closed list."""
 
+COVERS = r"one launch of each kernel, {}, \d+ elements; other sizes and launches are not covered"
+"""What a certificate covers, in its own words."""
+
 EXCUSES = ("same-value-write", "real-equal-write", "unused-read", "ordered-by-value")
 
 
@@ -93,6 +97,9 @@ def check(certificate: dict[str, Any]) -> None:
             raise Refuted(f"unordered accesses are excused as {w['kind']!r}, which excuses none")
     for side in SIDES:
         launch(certificate[side], side)
+    is_whole = all(certificate[side]["ctas"] is None for side in SIDES)
+    if not re.fullmatch(COVERS.format("all CTAs of both grids" if is_whole else "the CTAs that are listed"), certificate["covers"]):
+        raise Refuted(f"it covers {certificate['covers']!r:.80}, which it does not")
 
 
 def launch(side: dict[str, Any], name: str) -> None:
