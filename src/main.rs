@@ -423,7 +423,9 @@ fn serve(a: &ServeArgs) -> Result<(Done, u8), Failure> {
             .or_else(|| Some(limits::usual()? / jobs as u64)),
         is_gone: serve::client::is_gone,
     };
-    serve::serve(io::BufReader::new(io::stdin()), io::stdout(), &options);
+    if !serve::serve(io::BufReader::new(io::stdin()), io::stdout(), &options) {
+        std::process::exit(EXIT_INTERRUPTED);
+    }
     let code = if limits::interrupted() {
         EXIT_INTERRUPTED as u8
     } else {

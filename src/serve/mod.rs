@@ -15,7 +15,7 @@ use std::io::{BufRead, Read, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -42,6 +42,9 @@ const MOST_WAITING: usize = 256 << 20;
 
 /// How often the state of the process is looked at while nothing happens.
 const TICK: Duration = Duration::from_millis(100);
+
+/// How long requests that were stopped have to say so.
+const PARTING: Duration = Duration::from_secs(2);
 
 /// How a server works.
 #[derive(Clone, Debug)]
@@ -88,12 +91,13 @@ struct Server {
 }
 
 /// Answers every line of `input` on `out`; ends at the end of the input, when all is answered, or on an interrupt, or
-/// when nobody reads answers any more.
+/// when nobody reads answers any more. False if it could not wait for all that it started: then the process must be
+/// ended, since whoever writes to a client that does not read writes for ever.
 pub fn serve(
     input: impl BufRead + Send + 'static,
     out: impl Write + Send + 'static,
     options: &Options,
-) {
+) -> bool {
     let server = Arc::new(Server {
         state: Mutex::default(),
         work: Condvar::new(),
@@ -109,10 +113,14 @@ pub fn serve(
             std::thread::spawn(move || server.work(&options))
         })
         .collect();
+    let mut stopped: Option<Instant> = None;
     let mut state = server.state();
     while !(state.is_closed && state.waiting.is_empty() && state.running.is_empty()) {
         if limits::interrupted() || (options.is_gone)() {
             state.close();
+            if stopped.get_or_insert_with(Instant::now).elapsed() > PARTING {
+                return false;
+            }
         }
         let waited = server.done.wait_timeout(state, TICK);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -122,6 +130,7 @@ pub fn serve(
     for slot in slots {
         let _ = slot.join();
     }
+    true
 }
 
 impl State {

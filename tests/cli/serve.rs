@@ -392,6 +392,33 @@ fn nothing_is_left_of_a_client_that_is_gone() {
     drop(stdin);
 }
 
+/// An answer that nobody takes holds a server that was told to end for a moment alone.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_waits_for_no_reader() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_volta"))
+        .args(["serve", "--jobs", "1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("volta starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    // Their answers are more than a pipe holds.
+    for id in 0..200 {
+        let race = json!({"id": id, "op": "race", "kernel": path(NAIVE), "launch": launch(), "formats": ["html"]});
+        writeln!(stdin, "{race}").expect("the server reads");
+    }
+    std::thread::sleep(Duration::from_secs(5));
+    signal("-TERM", &child.id().to_string());
+    let ended = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        child.try_wait().expect("a child").is_some()
+    });
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(ended, "it waits for a reader");
+}
+
 #[test]
 fn a_request_can_be_cancelled() {
     let mut server = Server::start(&["--jobs", "1"]);
