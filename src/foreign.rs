@@ -277,6 +277,9 @@ mod tests {
             assert!(c == '\t' || shows(c) == (name == text), "{c:?}");
             let is_line = |t: &str| t.chars().all(|c| shows(c) || c == '\n');
             assert!(is_line(&lines(&text)) && is_line(&styled(&text)), "{c:?}");
+            if shows(c) && !c.is_ascii() {
+                continue;
+            }
             let quoted = json(&serde_json::to_string(&text).unwrap_or_default());
             assert!(is_line(&quoted), "{c:?}");
             assert_eq!(serde_json::from_str(&quoted).ok(), Some(text.clone()));
