@@ -194,7 +194,12 @@ fn kernels_have_bounds() {
         let path = kernels.join(file);
         let launch =
             format!("threads = {n}, args = {{ \"0\" = \"{input}\", \"1\" = \"out:f32[{n}]\" }}");
-        entry(file, path.to_str().expect("a name"), &launch, "-1..1")
+        // Inverse roots of sums of squares near 0 have no bound that says something.
+        let range = match *file {
+            "rounding/rms.ptx" => "0.5..1",
+            _ => "-1..1",
+        };
+        entry(file, path.to_str().expect("a name"), &launch, range)
     };
     let manifest: Vec<String> = list.iter().map(one).collect();
     let (all, bounded) = judged(&gate(&folder("kernel_bounds"), &manifest, true));

@@ -175,6 +175,8 @@ class Value:
     machine: Fraction | None
     size: Fraction | None
     known: bool
+    #: The first value that is the same.
+    origin: int
 
 
 def approximated(name: str, exact: Fraction, fmt: str, rng: random.Random) -> Fraction:
@@ -190,15 +192,16 @@ def clamp(x: Fraction, low: Fraction, high: Fraction) -> Fraction:
     return min(max(x, low), high)
 
 
-def deciding(op: Op) -> tuple[int, ...]:
+def deciding(op: Op, all_values: Sequence[Value]) -> tuple[int, ...]:
     """The operands that matter: a choice between one and the same is no choice."""
-    return op.args[2:] if op.name == "select" and op.args[2] == op.args[3] else op.args
+    is_choice = op.name == "select" and all_values[op.args[2]].origin != all_values[op.args[3]].origin
+    return op.args if op.name != "select" or is_choice else op.args[2:]
 
 
 def machine(op: Op, all_values: Sequence[Value], rng: random.Random) -> Fraction:
     """What the machine makes of an operation."""
     args: list[Fraction] = []
-    chosen = deciding(op)
+    chosen = deciding(op, all_values)
     for i in chosen:
         x = all_values[i].machine
         if x is None:
@@ -250,23 +253,21 @@ def size(op: Op, all_values: Sequence[Value], value: Fraction) -> Fraction | Non
     """The sum of the magnitudes of the terms, of what sums, differences and products make."""
     sizes = [all_values[i].size for i in op.args]
     known = [s for s in sizes if s is not None]
-    if all(all_values[i].known for i in deciding(op)):
-        return abs(value)
-    if len(deciding(op)) < len(op.args):
+    if len(deciding(op, all_values)) < len(op.args):
         return sizes[2]
-    if len(known) < len(sizes):
-        return None
-    if op.name in ("add", "sub"):
-        return known[0] + known[1]
-    if op.name == "mul":
-        return known[0] * known[1]
-    if op.name == "fma":
-        return known[0] * known[1] + known[2]
-    if op.name == "cvt" and op.mode.endswith("i"):
-        return abs(value)
-    if op.name in ("neg", "cvt"):
-        return known[0]
-    return None
+    if len(known) == len(sizes):
+        if op.name in ("add", "sub"):
+            return known[0] + known[1]
+        if op.name == "mul":
+            return known[0] * known[1]
+        if op.name == "fma":
+            return known[0] * known[1] + known[2]
+        if op.name == "cvt" and op.mode.endswith("i"):
+            return abs(value)
+        if op.name in ("neg", "cvt"):
+            return known[0]
+    # What is made of constants alone is one.
+    return abs(value) if all(all_values[i].known for i in op.args) else None
 
 
 def evaluate(ops: Sequence[Op], inputs: Sequence[Fraction], rng: random.Random) -> list[Value]:
@@ -275,10 +276,10 @@ def evaluate(ops: Sequence[Op], inputs: Sequence[Fraction], rng: random.Random) 
     for op in ops:
         if op.name == "input":
             x = inputs[int(op.value)]
-            out.append(Value(x, x, abs(x), False))
+            out.append(Value(x, x, abs(x), False, len(out)))
             continue
         if op.name == "const":
-            out.append(Value(op.value, op.value, abs(op.value), True))
+            out.append(Value(op.value, op.value, abs(op.value), True, len(out)))
             continue
         value = real(op, out)
         on_machine: Fraction | None
@@ -286,8 +287,10 @@ def evaluate(ops: Sequence[Op], inputs: Sequence[Fraction], rng: random.Random) 
             on_machine = machine(op, out, rng)
         except NotFinite:
             on_machine = None
-        known = all(out[i].known for i in deciding(op))
-        out.append(Value(value, on_machine, size(op, out, value), known))
+        chosen = deciding(op, out)
+        known = all(out[i].known for i in chosen)
+        origin = len(out) if len(chosen) == len(op.args) else out[chosen[0]].origin
+        out.append(Value(value, on_machine, size(op, out, value), known, origin))
     return out
 
 

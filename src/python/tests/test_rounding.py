@@ -79,7 +79,7 @@ def test_a_bound_that_is_too_small_is_found(tmp_path: Path) -> None:
         ("mul.rn.f32 %f8, %f1, 0f40400000; cvt.rmi.f32.f32 %f9, %f8;", "1.6666660..1.6666668"),
         ("mul.f32 %f2, %f1, 0f42FE0000; cvt.rni.f32.f32 %f3, %f2; mul.f32 %f9, %f3, 0f3C010204;", "0.011811020..0.011811026"),
         ("mul.f32 %f2, %f1, 0f40400000; cvt.rn.f16.f32 %h1, %f2; cvt.rni.f16.f16 %h2, %h1; cvt.f32.f16 %f9, %h2;", "0..4"),
-        ("mul.rn.f32 %f8, %f1, 0f40400000; cvt.rni.s32.f32 %r1, %f8; cvt.rn.f32.s32 %f9, %r1;", "0.16666665..0.16666668"),
+        ("mul.rn.f32 %f8, %f1, 0f40400000; cvt.rni.s32.f32 %r1, %f8; cvt.rn.f32.s32 %f9, %r1;", "1.1666665..1.1666668"),
     ],
 )
 def test_a_whole_number_may_be_the_next_one(body: str, span: str, tmp_path: Path) -> None:
