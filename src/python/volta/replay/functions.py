@@ -391,7 +391,8 @@ def float_test(launch: Launch, ins: Instruction, compare: str) -> Callable[[Any,
         if type(x) is not int or type(y) is not int:
             launch.test(ins.line, int(outcome))
             if launch.margins is not None:
-                launch.watch(ins.line, number(x).v - number(y).v, int(outcome), "test")
+                a, b = number(x).v, number(y).v
+                launch.watch(ins.line, a - b, int(outcome), "test", sides=(a, b))
         return outcome
 
     return test

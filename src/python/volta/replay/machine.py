@@ -48,6 +48,8 @@ class Margin(NamedTuple):
     outcome: int
     kind: str
     bits: int = 0
+    sides: tuple[Any, Any] | None = None
+    """The numbers that a `test` of floats compared."""
 
 
 class Thread(Agent):
@@ -279,13 +281,13 @@ class Launch:
         self.tests[line] = self.tests.get(line, 0) | 1 << outcome
         self.outcomes.append(outcome)
 
-    def watch(self, line: int, value: Any, outcome: int, kind: str, bits: int = 0) -> None:
+    def watch(self, line: int, value: Any, outcome: int, kind: str, bits: int = 0, sides: tuple[Any, Any] | None = None) -> None:
         """Notes the margin of a test, the first times that a thread comes to it."""
         assert self.margins is not None
         all = self.margins.setdefault((line, self.now), [])
         if len(all) < WATCHED:
             is_number = type(value) is int or (type(value) is Decimal and value.is_finite())
-            all.append(Margin(value if is_number else None, outcome, kind, bits))
+            all.append(Margin(value if is_number else None, outcome, kind, bits, sides))
 
     def find(self, address: Any, t: Thread, space: str) -> tuple[Memory, int]:
         """The object and offset of an address, which is generic or one of its state space."""

@@ -3,9 +3,9 @@
 The problem: a kernel may test for one number, or one number beside another, and be wrong there alone; random inputs never
 come there, and what a certificate says of its own tests is its own word. The way: every test on data has a margin, the
 difference of what it compares. Both kernels are run at a base and at one step along each of some directions, an element each
-where there are few; a margin that moved is brought to 0 by the secant method along that direction, and the kernels are run
-there and just beyond. From there it goes on with what else is tested, along directions that keep the margins at 0 that were
-brought there. Divisors are brought to 0 too: an optimized kernel may have a pole where the reference has none.
+where there are few, and all together; a margin that moved is brought to 0 by the secant method along that direction, and the
+kernels are run there and just beyond. From there it goes on with what else is tested, along directions that keep the margins
+at 0 that were brought there. Divisors are brought to 0 too: an optimized kernel may have a pole where the reference has none.
 
 A root that is no end of a fast convergence is dropped: near a double one other tests would see its error.
 
@@ -15,7 +15,7 @@ Not claimed: that every outcome is reached. A test of bits, or one whose margin 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -136,6 +136,8 @@ class Steering:
         self.left = max(STEPS, checker.result.steps // 2)
         self.failing: dict[Any, str] = {}
         self.elements: dict[Element, Base] = {}
+        self.together: Way = {}
+        """All elements, for what none moves alone."""
         self.sample = checker.certificate["regions"]["samples"][0]
 
     def cost(self) -> int:
@@ -198,12 +200,13 @@ class Steering:
 
     def directions(self) -> list[Way]:
         all = sorted(self.elements)
+        self.together = dict.fromkeys(all, Fraction(1))
         if len(all) <= DIRECTIONS:
-            return [{e: Fraction(1)} for e in all]
+            return [*({e: Fraction(1)} for e in all), self.together]
         rng, ways = random.Random(self.checker.seed), [Way() for _ in range(DIRECTIONS)]
         for e in all:
             rng.choice(ways)[e] = Fraction(rng.randrange(1, 8))
-        return [way for way in ways if way]
+        return [*filter(None, ways), self.together]
 
     # One place.
 
@@ -218,7 +221,7 @@ class Steering:
         for test in tests:
             roots = 0
             for way, moved in zip(state.ways, state.moved):
-                if self.left <= 0 or roots == 2:
+                if self.left <= 0 or roots == (1 if way is self.together else 2):
                     break
                 root = self.root(state, test, way, moved)
                 if root is not None:
@@ -263,7 +266,7 @@ class Steering:
         if not own:
             return
         for w in state.ways:
-            if w is way:
+            if w is way or w is self.together:
                 continue
             part = self.slope(state, test, w) / own
             if part and (self.is_whole(w) or self.is_whole(way)) and part.denominator != 1:
@@ -298,10 +301,24 @@ class Steering:
             hit = found.get(test) if found else None
             if at is not None and found and hit and hit.value == 0:
                 return Fraction(at), found
-        return self.secant(state, test, way, (Decimal(steps), Decimal(there.value)))
+        ends = Decimal(steps), here, there
+        root = self.secant(test, state.at, way, ends, difference)
+        # Numbers of other sizes, such as exponentials, are brought together by their ratio.
+        has_ratio = root is None and here.kind == "test" and None not in (ratio(here), ratio(there))
+        return self.secant(test, state.at, way, ends, ratio) if has_ratio else root
 
-    def secant(self, state: State, test: Test, way: Way, there: tuple[Decimal, Decimal]) -> tuple[Fraction, Margins] | None:
-        t0, m0, (t1, m1) = Decimal(0), Decimal(state.margins[test].value), there
+    def secant(
+        self,
+        test: Test,
+        base: Way,
+        way: Way,
+        ends: tuple[Decimal, Margin, Margin],
+        measure: Callable[[Margin], Decimal | None],
+    ) -> tuple[Fraction, Margins] | None:
+        t1, here, there = ends
+        t0, m0, m1 = Decimal(0), measure(here), measure(there)
+        assert m0 is not None
+        assert m1 is not None
         if abs(m1) > abs(m0):
             t0, m0, t1, m1 = t1, m1, t0, m0
         t2 = None
@@ -313,15 +330,27 @@ class Steering:
                 t2 = t2.to_integral_value()
             if t2 == t1:
                 return None
-            found = self.margins(along(state.at, way, Fraction(t2)))
+            found = self.margins(along(base, way, Fraction(t2)))
             hit = found.get(test) if found else None
+            m2 = measure(hit) if hit is not None else None
             # A step too far is halved until the test is there, and its margin not larger.
-            if not found or hit is None or hit.value is None or abs(hit.value) > abs(m1):
+            if not found or hit is None or m2 is None or abs(m2) > abs(m1):
                 continue
             if hit.value == 0 or (not hit.bits and abs(t2 - t1) <= CLOSE * abs(t2)):
                 return Fraction(t2), found
-            t0, m0, t1, m1, t2 = t1, m1, t2, Decimal(hit.value), None
+            t0, m0, t1, m1, t2 = t1, m1, t2, m2, None
         return None
+
+
+def difference(m: Margin) -> Decimal | None:
+    return None if m.value is None else Decimal(m.value)
+
+
+def ratio(m: Margin) -> Decimal | None:
+    """The logarithm of the ratio of two numbers with one sign."""
+    if m.sides is None or m.value is None or not m.sides[0] or not m.sides[1] or (m.sides[0] < 0) != (m.sides[1] < 0):
+        return None
+    return Decimal(m.sides[0] / m.sides[1]).ln()
 
 
 def solved(value: int, slope: int, bits: int) -> int | None:
