@@ -256,3 +256,12 @@ def test_integers_wrap_in_formulas_as_they_do_in_kernels(f: Callable[..., Any], 
     args = {"x": arg.input("s32", (4,)), "z": arg.input("s32", (4,)), "y": arg.output(out, (4,))}
     r = volta.check(f, volta.ptx(KERNEL.format(text=text, bytes=size)), args=args, block=4)
     assert r.verdict == verdict, r
+
+
+def test_a_reduction_of_integers_that_is_returned_stays_one_of_integers() -> None:
+    formula = volta.function(lambda x: x.max(1).T, {"x": arg.input("s32", (2, 3))})
+    assert "where" not in formula.text
+    found = evaluate(formula.text, "y", (2,), {"x": np.array([[1, 5, 3], [-7, -9, -8]])})
+    np.testing.assert_array_equal(found, [5, -7])
+    # A program that is shown many operations cannot know that they give an integer.
+    assert "floor(" in volta.function(lambda x: np.stack([x.sum(1)]), {"x": arg.input("s32", (2, 3))}).text

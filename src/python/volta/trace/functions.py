@@ -16,7 +16,7 @@ from . import indices
 from .drawn import codes, nothing_drawn, same_again
 from .elementwise import number, operand
 from .symbolic import Helper, Index, Symbolic, Trace, kind_of
-from .tree import Element, parts_of
+from .tree import Call, Element, parts_of
 
 Library = Literal["numpy", "torch"]
 
@@ -216,7 +216,16 @@ def _definition(trace: Trace, name: str, array: arg.Array, result: Symbolic) -> 
         if found is None:
             raise InputError(f"`{name}` has gaps: an output with strides {array.strides} is not covered")
         place = found
-    return Helper(name, index, result.at(place))
+    value = result.at(place)
+    if isinstance(value, Element) and value.array in trace.helpers and sorted(map(id, value.children)) == sorted(map(id, index)):
+        # What is a helper as a whole is defined as that: of integers it stays one of the grammar.
+        own = trace.helpers[value.array]
+        at = {id(v): i for v, i in zip(value.children, own.index)}
+        index, value = tuple(at[id(v)] for v in index), own.value
+    if result.kind == "rounded" and kind_of(array) != "float" and not value.whole:
+        # The program asks of what is stored as an integer that it is one, and sees that of a few operations alone.
+        value = Call("floor", value)
+    return Helper(name, index, value)
 
 
 def _with_helpers(definition: Helper, helpers: Mapping[str, Helper]) -> str:
