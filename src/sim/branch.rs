@@ -37,6 +37,8 @@ const MAX_LITERALS: usize = 1 << 8;
 /// expected to be the last. An integer has bits to be used up, or a range that facts give; of a number nothing is used up,
 /// and where each round computes it from the one before, each asks more than that.
 const MAX_ROUNDS: usize = 1 << 4;
+/// Rounds of a loop whose end asks bits of rounded numbers, of which no fact speaks.
+const MAX_ROUNDS_OF_BITS: usize = 1 << 2;
 const MAX_WORK: u64 = 1 << 16;
 
 /// Parts of a condition that are looked at for what it compares.
@@ -340,7 +342,9 @@ impl Machine<'_> {
         let split = under.mask != 0;
         let rounds = way.literals.iter().filter(|l| l.fall == fall).count();
         let is_long = rounds >= MAX_ROUNDS && work::spent() - walk.began > MAX_WORK;
-        if split && is_long && self.ask_numbers(under) && !self.counts(walk, way.mask) {
+        let asks = is_long && self.ask_numbers(under)
+            || rounds >= MAX_ROUNDS_OF_BITS && self.ask_loose_bits(under);
+        if split && asks && !self.counts(walk, way.mask) {
             return Err(End::Endless);
         }
         if way.literals.len() >= MAX_LITERALS {
@@ -418,7 +422,13 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether the condition of some lane compares numbers, or bits of them.
+    /// Whether the condition of some lane asks bits of rounded numbers.
+    fn ask_loose_bits(&self, under: &Under) -> bool {
+        let store = &self.values.store;
+        lanes(under.mask).any(|lane| store.is_loose(under.cond[lane]))
+    }
+
+    /// Whether the condition of some lane compares numbers.
     fn ask_numbers(&self, under: &Under) -> bool {
         let mut conditions = lanes(under.mask).map(|lane| under.cond[lane]);
         conditions.any(|cond| self.asks_numbers(cond))
@@ -426,9 +436,6 @@ impl Machine<'_> {
 
     fn asks_numbers(&self, cond: TermId) -> bool {
         let (store, mut open) = (&self.values.store, vec![cond]);
-        if store.is_loose(cond) {
-            return true;
-        }
         for _ in 0..MAX_PARTS {
             match open.pop().map(|t| store.get(t)) {
                 Some(Term::RCmp(..)) => return true,
