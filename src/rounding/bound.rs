@@ -221,38 +221,64 @@ impl Output<'_> {
         })
     }
 
-    /// The part that the elements are off, for all inputs or for those up to the largest magnitude that is found.
+    /// The part that the elements are off, for all inputs or for those up to the largest magnitude that is found: one that
+    /// some of the elements allow is tried for all.
     fn widest(&self) -> Option<(Part, Option<f64>)> {
-        let at = |within: f64| -> Option<Part> {
-            let all = self.swept(Inputs::Within(within)).0?;
-            all.into_iter().map(|k| k.part).reduce(|a, b| {
-                let (a, b) = (a?, b?);
-                Some(Part {
-                    units: a.units.max(b.units),
-                    rest: a.rest.max(b.rest),
-                    size: a.size.max(b.size),
-                })
-            })?
-        };
+        let mut within = self.some().reach()?;
+        let found = (0..LIMITS.narrowed).find_map(|_| {
+            let tried = within;
+            within = (within / 16.0).max(LIMITS.least_reach);
+            Some((self.part(tried)?, tried))
+        });
+        let (part, within) = found?;
+        // A rest that no sum of terms reaches says nothing.
+        let says = part.rest < part.size || part.rest == 0.0;
+        says.then_some((part, (within < f64::MAX).then_some(within)))
+    }
+
+    /// The part that the elements are off for inputs of at most a magnitude.
+    fn part(&self, within: f64) -> Option<Part> {
+        let all = self.swept(Inputs::Within(within)).0?;
+        all.into_iter().map(|k| k.part).reduce(|a, b| {
+            let (a, b) = (a?, b?);
+            Some(Part {
+                units: a.units.max(b.units),
+                rest: a.rest.max(b.rest),
+                size: a.size.max(b.size),
+            })
+        })?
+    }
+
+    /// Some of the elements, evenly spread.
+    fn some(&self) -> Output<'_> {
+        let step = self.roots.len().div_ceil(LIMITS.spread).max(1);
+        let roots: Vec<TermId> = self.roots.iter().copied().step_by(step).collect();
+        Output {
+            order: self.store.reachable(&roots),
+            roots,
+            ..*self
+        }
+    }
+
+    /// The largest magnitude of inputs that the elements have a part for.
+    fn reach(&self) -> Option<f64> {
         // Positive doubles are in the order of their bits; eight steps to each power of two are told apart.
         const STEP: u32 = 49;
         let magnitude = |n: u64| f64::from_bits(n << STEP);
         let key = |x: f64| x.to_bits() >> STEP;
-        let mut found = at(LIMITS.least_reach)?;
-        // A rest that no sum of terms reaches says nothing.
-        let says = |p: &Part| p.rest < p.size || p.rest == 0.0;
-        if let Some(all) = at(f64::MAX) {
-            return says(&all).then_some((all, None));
+        self.part(LIMITS.least_reach)?;
+        if self.part(f64::MAX).is_some() {
+            return Some(f64::MAX);
         }
         let (mut fits, mut fails) = (key(LIMITS.least_reach), key(f64::MAX));
         while fits + 1 < fails {
             let middle = fits.midpoint(fails);
-            match at(magnitude(middle)) {
-                Some(part) => (fits, found) = (middle, part),
+            match self.part(magnitude(middle)) {
+                Some(_) => fits = middle,
                 None => fails = middle,
             }
         }
-        says(&found).then(|| (found, Some(magnitude(fits))))
+        Some(magnitude(fits))
     }
 }
 

@@ -112,7 +112,7 @@ impl Range {
 
     /// True for an infinity, which only constants make.
     fn is_infinite(self) -> bool {
-        self.lo == self.hi && self.lo.is_infinite()
+        self.lo == self.hi && self.lo.is_infinite() && self.off == 0.0
     }
 
     /// The same, no narrower than exact arithmetic would have it.
@@ -363,9 +363,15 @@ fn tied(op: FloatOp, all: &[Range], tie: Tie) -> Option<Range> {
 
 /// What an operation without rounding makes of operands that are off.
 fn exact(op: FloatOp, all: &[Range]) -> Option<Range> {
-    if all.iter().any(|r| r.is_infinite()) {
-        return of_infinities(op, all);
+    match all.iter().any(|r| r.is_infinite()) {
+        true => of_infinities(op, all),
+        // What is beyond the doubles is no infinity.
+        false => of_numbers(op, all).filter(|r| [r.lo, r.hi, r.off].iter().all(|x| x.is_finite())),
     }
+}
+
+/// The same of numbers.
+fn of_numbers(op: FloatOp, all: &[Range]) -> Option<Range> {
     match (op, all) {
         (FloatOp::Add, &[a, b]) => Some(add(a, b)),
         (FloatOp::Sub, &[a, b]) => Some(add(a, neg(b))),
@@ -427,7 +433,7 @@ fn of_infinities(op: FloatOp, all: &[Range]) -> Option<Range> {
             match rest[..] {
                 [] => Some(spare),
                 _ if rest.contains(&ruling) => None,
-                _ => exact(op, &rest),
+                _ => of_numbers(op, &rest),
             }
         }
         (FloatOp::Add, &[a, b]) if a == below && !b.is_infinite() => Some(below),

@@ -26,6 +26,9 @@ pub(crate) struct Table {
     pub maxima: usize,
     /// The least magnitude of inputs up to which a bound is told.
     pub least_reach: f64,
+    /// Elements that are asked for that magnitude, and tries of smaller ones for all.
+    pub spread: usize,
+    pub narrowed: usize,
     /// Constants beside which inputs are drawn.
     pub constants: usize,
     /// Elements that are listed one by one.
@@ -44,6 +47,8 @@ pub(crate) const LIMITS: Table = Table {
     beyond_doubles: 16,
     maxima: 1 << 10,
     least_reach: 1.0 / 1024.0,
+    spread: 16,
+    narrowed: 8,
     constants: 24,
     listed: 256,
 };

@@ -521,6 +521,8 @@ def ask(volta: str, text: str, element: str, span: tuple[str, str], count: int, 
     command = [volta, "check", str(path), str(path), "--threads", "1", "--arg", f"x=in:{element}[{count}]"]
     command += ["--arg", f"y=out:{output}[1]", "--assume", f"x in {span[0]}..{span[1]}", "--rounding=9", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if not done.stdout:
+        return {"error": f"exit {done.returncode}: {done.stderr}"}
     out: dict[str, object] = json.loads(done.stdout)
     return out
 

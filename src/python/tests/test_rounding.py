@@ -135,3 +135,10 @@ add.f32 %f7, %f5, %f6; div.approx.f32 %f9, %f5, %f7;"""
         assert inputs["normal"]["close"]["passes"]
         assert not inputs["beside constants"]["close"]["passes"], start
         assert "less-accurate" in {w["kind"] for w in found["warnings"]}
+
+
+def test_what_is_beyond_doubles_is_no_infinity(tmp_path: Path) -> None:
+    body = "mul.f32 %f7, %f1, %f1; ex2.approx.f32 %f8, %f7; max.f32 %f8, %f8, %f8; min.f32 %f9, %f8, %f1;"
+    bound = report(kernel(body), tmp_path, *ARRAYS, "--assume", "x in 1000..100000")["errors"]["optimized"]["bound"]
+    assert bound["absolute"] is None
+    assert "ex2" in bound["left_out"]
