@@ -202,7 +202,6 @@ def an_own_key(c: Json) -> None:
 CHANGES = [
     *[other_origin(w) for w in ("pointer", "scalar", "global", "const", "shared", "local", "")],
     without("matched"),
-    without("readings"),
     without("arrays"),
     each(lambda c: len(c["matched"]), output_of_role),
     each(lambda c: len(c["matched"]), fewer_bytes),

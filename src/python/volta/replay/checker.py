@@ -21,6 +21,9 @@ from .values import FORMATS, SIZES, Beyond, Cannot, Field, Mixed, Num, Opaque, O
 SMALL = 1000
 """Instructions of all threads of both kernels, below which more inputs are tried."""
 
+DIGITS_APART = 36
+"""How far apart the numbers of a sum may lie on inputs of all sizes."""
+
 POLES = "where the reference divides by 0 it is an infinity"
 """How the one assumption begins that excuses an element which is no number where the reference is infinite."""
 
@@ -323,7 +326,8 @@ class Checker:
     def elsewhere(self, inputs: Inputs, as_read: bool, k: int) -> Run | None:
         """A run on an input of no sample, unless the reference is not defined there."""
         # Numbers of other sizes than those of samples may vanish beside others, and a test then see what digits do not hold.
-        self.reals.keeps_digits = k % len(ELSEWHERE) not in (0, *range(len(ELSEWHERE) - 4, len(ELSEWHERE)))
+        is_near = k % len(ELSEWHERE) in (0, *range(len(ELSEWHERE) - 4, len(ELSEWHERE)))
+        self.reals.keeps_digits = 0 if is_near else DIGITS_APART
         try:
             return self.run(self.reals, inputs, as_read)
         except (Outside, Cannot) as e:
@@ -333,7 +337,7 @@ class Checker:
         except Beyond:
             self.result.beyond += 1
         finally:
-            self.reals.keeps_digits = False
+            self.reals.keeps_digits = 0
         return None
 
     def no_new_region(self, run: Run) -> None:

@@ -42,6 +42,9 @@ DEPTH = 3
 
 ITERATIONS = 24
 
+DIGITS_APART = 54
+"""How far apart the numbers of a sum may lie: more than floats of 32 bits do, and less than what is 0 beside another number."""
+
 FAR = 1 << 20
 """Steps along a way where one changes nothing: what is cut off of a number."""
 
@@ -173,7 +176,8 @@ class Steering:
         before = self.cost()
         inputs = Steered(checker.certificate, checker.reals, f"{checker.seed} steered", self.sample, at)
         # What vanishes beside another number is no root, and what is left of two equal ones is.
-        checker.watches = checker.reals.snaps = checker.reals.keeps_digits = True
+        checker.watches = checker.reals.snaps = True
+        checker.reals.keeps_digits = DIGITS_APART
         try:
             run = checker.run(checker.reals, inputs, self.as_read)
         except Stop as e:
@@ -181,7 +185,8 @@ class Steering:
                 raise
             return None
         finally:
-            checker.watches = checker.reals.snaps = checker.reals.keeps_digits = False
+            checker.watches = checker.reals.snaps = False
+            checker.reals.keeps_digits = 0
             self.left -= self.cost() - before
             self.elements.update(inputs.elements)
         return self.seen(run)

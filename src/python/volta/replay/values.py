@@ -184,8 +184,8 @@ class Reals:
         self.ln2 = Decimal(2).ln()
         self.near = Decimal(10) ** (-DIGITS // 2)
         self.vanishing = Decimal(10) ** (-20 * DIGITS)
-        self.keeps_digits = False
-        """A sum in which one number vanishes beside the other is `Beyond`: then a test may see what digits do not hold."""
+        self.keeps_digits = 0
+        """A sum of numbers that lie more digits apart is `Beyond`, if not 0: then a test may see what digits do not hold."""
         self.calls = 0
         """How many functions were evaluated, each of which takes as long as many instructions."""
         self.snaps = False
@@ -197,7 +197,7 @@ class Reals:
         return Decimal(q.numerator) / Decimal(q.denominator)
 
     def add(self, a: Decimal, b: Decimal) -> Decimal:
-        if self.keeps_digits and a and b and a - a == b - b == 0 and abs(a.adjusted() - b.adjusted()) > 36:
+        if self.keeps_digits and a and b and a - a == b - b == 0 and abs(a.adjusted() - b.adjusted()) > self.keeps_digits:
             raise Beyond("a number vanishes beside another")
         if self.snaps and a and b and (a - a == b - b == 0) and abs(a + b) <= self.near * abs(a):
             return Decimal(0)
