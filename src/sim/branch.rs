@@ -87,8 +87,8 @@ enum End {
     Stop(Stop),
     /// The region cannot be walked.
     Unstructured,
-    /// A loop of the region ends where data say so, which no round shows.
-    Endless,
+    /// A loop of the region ends where data say so, by this branch, which no round shows.
+    Endless(Pc),
 }
 
 impl From<Stop> for End {
@@ -136,7 +136,11 @@ impl Machine<'_> {
                 }
                 let lane = under.mask.trailing_zeros() as usize;
                 let v = Val::Pred(under.cond[lane]);
-                self.data_dependent_branch(w, under.mask, pc, v);
+                let at = match end {
+                    End::Endless(branch) => branch,
+                    End::Stop(_) | End::Unstructured => pc,
+                };
+                self.data_dependent_branch(w, under.mask, at, v);
                 Err(Stop::Finding)
             }
         }
@@ -345,11 +349,11 @@ impl Machine<'_> {
         let asks = is_long && self.ask_numbers(under)
             || rounds >= MAX_ROUNDS_OF_BITS && self.ask_loose_bits(under);
         if split && asks && !self.counts(walk, way.mask) {
-            return Err(End::Endless);
+            return Err(End::Endless(Pc(fall - 1)));
         }
         if way.literals.len() >= MAX_LITERALS {
             return Err(match rounds * 2 >= MAX_LITERALS {
-                true => End::Endless,
+                true => End::Endless(Pc(fall - 1)),
                 false => End::Unstructured,
             });
         }
@@ -439,6 +443,13 @@ impl Machine<'_> {
         for _ in 0..MAX_PARTS {
             match open.pop().map(|t| store.get(t)) {
                 Some(Term::RCmp(..)) => return true,
+                // Bits of a number, or floats that are words.
+                Some(Term::ICmp(_, a, b)) => {
+                    let is_number = |t| matches!(store.get(t), Term::OfReal { .. } | Term::Word(_));
+                    if is_number(a) || is_number(b) {
+                        return true;
+                    }
+                }
                 Some(Term::Not(a)) => open.push(a),
                 Some(Term::And(a, b) | Term::Or(a, b)) => open.extend([a, b]),
                 Some(_) => {}

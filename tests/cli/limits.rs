@@ -149,7 +149,11 @@ fn a_loop_that_has_a_bound_is_run() {
                  setp.lt.u32 %p1, %r6, %r2; @%p1 bra L;\nst.global.u32 [%rd5], %r7;";
     let halved = "ld.global.f32 %f1, [%rd4];\nL: mul.f32 %f1, %f1, 0f3F000000; setp.gt.f32 %p1, %f1, 0f3DCCCCCD;\n\
                   @%p1 bra L;\nst.global.f32 [%rd5], %f1;";
+    let counter = "ld.global.f32 %f1, [%rd4]; mov.u32 %r6, 0;\nL: setp.le.f32 %p1, %f1, 0f3F800000; @%p1 bra E;\n\
+                   mul.f32 %f1, %f1, 0f3F000000; add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 40; @%p2 bra L;\n\
+                   E: st.global.u32 [%rd5], %r6;";
     for (name, body, bound) in [
+        ("counter", counter, FLOATS),
         (
             "few",
             few,
