@@ -395,8 +395,8 @@ impl Machine<'_> {
                 _ => t.off,
             };
             let place = if from < 0 {
-                let name = self.place(t.region, (t.off - from) as u64, size);
-                format!("{name} minus {} bytes", -from)
+                let name = self.place(t.region, t.off.wrapping_sub(from) as u64, size);
+                format!("{name} minus {} bytes", from.unsigned_abs())
             } else {
                 self.place(t.region, t.off as u64, size)
             };

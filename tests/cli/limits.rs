@@ -293,3 +293,15 @@ fn a_run_that_a_limit_ends_leaves_no_output() {
     assert_eq!(found["verdict"], "defective", "{found}");
     assert_eq!(kinds(&found, "defects"), ["deadlock"]);
 }
+
+/// An access as far from its array as an address can be is an error of the kernel like any other.
+#[test]
+fn an_access_half_of_all_addresses_away_is_a_defect() {
+    let body = "and.b64 %rd6, %rd3, 4; shl.b64 %rd6, %rd6, 61; add.u64 %rd7, %rd1, %rd6;\n\
+                ld.global.f32 %f1, [%rd7]; st.global.f32 [%rd5], %f1;";
+    let file = kernel("far", body);
+    let found = report(&[&["race", &file], LAUNCH, FLOATS].concat(), &[]);
+    assert_eq!(found["verdict"], "defective", "{found}");
+    let text = found["defects"][0]["message"].to_string();
+    assert!(text.contains("9223372036854775808 bytes"), "{text}");
+}
