@@ -5,7 +5,6 @@
 //! thread may take has a counter of its own, with a share that is fixed before any of them begins
 //! ([`side_by_side`]), and what it came to is added where the piece was given away, in the order of the pieces. So
 //! which units are spent, and where a budget ends, depends on neither the number of threads nor their luck.
-
 //!
 //! Long passes over code and expressions have no place in their results for "ended early". They are run under a
 //! [`guarded`] call: whoever counts units below it looks, every few units, whether the piece of work may go on, and if

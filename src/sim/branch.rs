@@ -37,9 +37,10 @@ const MAX_LITERALS: usize = 1 << 8;
 /// expected to be the last. An integer has bits to be used up, or a range that facts give; of a number nothing is used up,
 /// and where each round computes it from the one before, each asks more than that.
 const MAX_ROUNDS: usize = 1 << 4;
+const MAX_WORK: u64 = 1 << 16;
+
 /// Rounds of a loop whose end asks bits of rounded numbers, of which no fact speaks.
 const MAX_ROUNDS_OF_BITS: usize = 1 << 2;
-const MAX_WORK: u64 = 1 << 16;
 
 /// Parts of a condition that are looked at for what it compares.
 const MAX_PARTS: usize = 16;

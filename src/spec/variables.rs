@@ -208,23 +208,16 @@ impl Table {
         {
             let var = &draft.kernel.globals[g];
             let array = &self.views[side][draft.globals[g].0 as usize];
-            let mut args = draft.spec.args.iter();
-            let is_bound = args.any(|a| variable(draft.kernel, &a.key) == Some(g));
+            let bound = bound_by(draft, g).max_by_key(|a| a.layer).map(|a| &a.value);
             let list = match var.begins {
                 _ if array.begins_unset() || !is_of_the_module(var) => continue,
-                Begins::Initialised if !is_bound => &mut kept,
+                Begins::Initialised if bound.is_none() => &mut kept,
                 Begins::Filled if array.initial.as_ref().is_some_and(|i| i.is_empty()) => {
-                    let has_contents = |a: &Arg| match &a.value {
-                        ArgValue::Array(decl) => decl.contents.is_some(),
-                        _ => false,
-                    };
-                    let said = draft.spec.args.iter();
-                    let mut said = said.filter(|a| variable(draft.kernel, &a.key) == Some(g));
                     // Zeros that a binding says are no assumption.
-                    if said.any(has_contents) {
-                        continue;
+                    match bound {
+                        Some(ArgValue::Array(decl)) if decl.contents.is_some() => continue,
+                        _ => &mut counted,
                     }
-                    &mut counted
                 }
                 _ if array.initial.is_none() && array.pointers.is_none() => &mut filled,
                 _ => continue,
@@ -253,15 +246,18 @@ impl Table {
     }
 }
 
+/// The bindings of a launch whose key names a variable of its kernel.
+fn bound_by<'a>(draft: &'a Draft, g: usize) -> impl Iterator<Item = &'a Arg> {
+    let all = draft.spec.args.iter();
+    all.filter(move |a| variable(draft.kernel, &a.key) == Some(g))
+}
+
 /// What a launch says of a variable of its kernel: of several bindings that of the highest layer.
 fn binding(draft: &Draft, side: usize, g: usize) -> Result<Option<Bound>, SpecError> {
     let kernel = draft.kernel;
     let var = &kernel.globals[g];
     let mut found: Option<&Arg> = None;
-    for arg in &draft.spec.args {
-        if variable(kernel, &arg.key) != Some(g) {
-            continue;
-        }
+    for arg in bound_by(draft, g) {
         match found {
             Some(old) if old.layer == arg.layer => return Err(clash(old, arg, &var.name)),
             Some(old) if old.layer > arg.layer => {}

@@ -2,16 +2,7 @@
 
 use serde_json::Value;
 
-use super::{NAIVE, ONLINE, json, scratch, volta};
-
-const BOUND: [&str; 6] = [
-    "--threads",
-    "4",
-    "--arg",
-    "0=in:f32[4]",
-    "--arg",
-    "1=out:f32[4]",
-];
+use super::{FOUR as BOUND, NAIVE, ONLINE, json, scratch, volta};
 
 /// The answer of a check with a certificate, and the certificate if there is one.
 fn certified(name: &str, files: [&str; 2], flags: &[&str]) -> (Value, Option<String>) {

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use super::FOUR as LAUNCH;
+
 const FORMATS: [&str; 5] = ["human", "json", "sarif", "junit", "html"];
 
 /// One of each kind of what a terminal, a reader, XML or a CI service takes for something else.
@@ -18,21 +20,8 @@ const BODY: &str = "ld.global.f32 %f0, [%d0]; add.f32 %f0, %f0, %f0; st.global.f
 /// A race in shared memory.
 const RACY: &str = "st.shared.f32 [s], %f0; ld.shared.f32 %f1, [s]; st.global.f32 [%d1], %f1;";
 
-const LAUNCH: [&str; 6] = [
-    "--threads",
-    "4",
-    "--arg",
-    "0=in:f32[4]",
-    "--arg",
-    "1=out:f32[4]",
-];
-
 fn folder(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("foreign")
-        .join(name);
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir_all(&dir).expect("a directory for the test");
+    let dir = super::folder("foreign", name);
     write(&dir, "k.ptx", &kernel("", BODY));
     dir
 }

@@ -54,6 +54,24 @@ fn scratch(test: &str, name: &str, text: &[u8]) -> PathBuf {
     path
 }
 
+/// An empty directory of this test.
+fn folder(test: &str, name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test).join(name);
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).expect("a directory for the test");
+    dir
+}
+
+/// Four threads, an input and an output of an element for each.
+const FOUR: [&str; 6] = [
+    "--threads",
+    "4",
+    "--arg",
+    "0=in:f32[4]",
+    "--arg",
+    "1=out:f32[4]",
+];
+
 const NAIVE: &str = "kernels/softmax/naive_4.ptx";
 const ONLINE: &str = "kernels/softmax/online_4.ptx";
 

@@ -14,12 +14,7 @@ const SOON: Duration = Duration::from_secs(100);
 const HEAD: &str = ".version 9.0\n.target sm_80\n.address_size 64\n";
 
 fn folder(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("untrusted")
-        .join(name);
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir_all(&dir).expect("a directory for the test");
-    dir
+    super::folder("untrusted", name)
 }
 
 fn volta(dir: &Path, args: &[&str]) -> Output {
