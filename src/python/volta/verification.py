@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from . import api, awkward
 from .calls import Args, at_size
 from .errors import InputError
-from .kernels import Kernel
+from .kernels import Kernel, is_triton
 from .results import Result
 from .triton_kernels import configurations, triton
 
@@ -63,9 +63,7 @@ class Verification:
     @property
     def is_triton(self) -> bool:
         """Whether the kernel is a Triton function."""
-        from .kernels import is_jit
-
-        return is_jit(self.kernel)
+        return is_triton(self.kernel)
 
     def check(self, case: Case, timeout: float | None = None, budget: int | None = None) -> Result:
         """Checks one case; limits that are given here come before the kernel's own."""
