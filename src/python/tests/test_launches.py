@@ -190,3 +190,16 @@ def test_candidates_of_one_launch() -> None:
     ref = volta.prepare(lambda x: x * 2, *args)
     found = dict(ref.check_many([kernels.doubled[(1,)], kernels.doubled[(0,)]]))
     assert [r.reward for r in found.values()] in ([1.0, 0.0], [0.0, 1.0])
+
+
+def test_what_verify_is_told_of_a_launch() -> None:
+    from volta.verification import registry
+
+    told = volta.verify(
+        lambda x: x * 2, args=lambda n: [arg.input("f32", n), arg.output("f32", n), n], sizes=[{"n": 20}], BLOCK=32, num_warps=1
+    )
+    told(kernels.scaled_by_default)
+    verification = registry[__name__].pop()
+    assert [verification.check(case).verdict for case in verification.cases()] == ["equivalent"]
+    with pytest.raises(volta.KeywordError, match="BLOCK"):
+        volta.verify(lambda x: x, args=lambda: [], BLOK=32)(kernels.scaled_by_default)
