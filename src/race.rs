@@ -3,9 +3,10 @@
 //! The first half of the pipeline of `check`: parse, lower, resolve, run one CTA or the whole grid,
 //! and discharge what the runs left open.
 
+use std::slice::from_ref;
 use std::time::Instant;
 
-use crate::alone::{asked, bound};
+use crate::alone::{Alone, asked, bound};
 use crate::answer::{self, Command, ErrorKind, Finding};
 use crate::any;
 use crate::check::{
@@ -17,11 +18,13 @@ use crate::decide::bounds::Settled;
 use crate::grid::Subject;
 use crate::grid::sequence::{self, Ended};
 use crate::input::{self, Files, Lowered};
+use crate::kernel::Fmt;
+use crate::number::{Value, decode};
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::rounding::schedules::same_bits;
 use crate::sim::{Side, WarningKind};
-use crate::spec::{KernelSpec, Layers, Limits, Options, Setup, Which};
+use crate::spec::{ElemTy, KernelSpec, Layers, Limits, Options, Setup, Which};
 use crate::{cases, trial};
 
 /// Looks at one kernel, or at the launches of a sequence, as the layers of settings say.
@@ -58,6 +61,42 @@ fn raced(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let mut report = cases::each(&setup, |case| Ok(looked.judged(&mut case.clone())))?;
     report.deny(&options.deny);
     Ok(report)
+}
+
+/// Whether a launch is free of races for all finite contents of its arrays of floats, the others as they are: then lanes of
+/// one instance that store other bits into one place store one real.
+pub(crate) fn excuses_instances(alone: &Alone, options: &Options, limits: Limits) -> bool {
+    let mut setup = alone.setup.clone();
+    for array in &mut setup.arrays.0 {
+        let Some(ElemTy::Float(fmt)) = array.elem else {
+            continue;
+        };
+        if !array
+            .initial
+            .take()
+            .is_none_or(|bytes| are_finite(&bytes, fmt))
+        {
+            return false;
+        }
+    }
+    setup.kernels[0].launch.numbers = false;
+    let now = Instant::now();
+    let looked = Looked {
+        options,
+        specs: from_ref(&alone.spec),
+        lowered: from_ref(&alone.lowered),
+        limits,
+        times: (now, now),
+    };
+    looked.judged(&mut setup).verdict == Verdict::Clean
+}
+
+fn are_finite(bytes: &[u8], fmt: Fmt) -> bool {
+    let mut elements = bytes.chunks_exact(fmt.bits().div_ceil(8) as usize);
+    elements.all(|element| {
+        let bits = element.iter().rev().fold(0, |v, &b| v << 8 | u64::from(b));
+        !matches!(decode(fmt, bits).value, Value::Nan | Value::Infinite)
+    })
 }
 
 /// Launches that are looked at, apart from the bindings.

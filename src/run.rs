@@ -20,6 +20,7 @@ use crate::grid::numbers;
 use crate::grid::sequence::Ended;
 use crate::input::Files;
 use crate::kernel::{Kernel, Pc, pure};
+use crate::race;
 use crate::report::precision::{Rounds, precision};
 use crate::report::values::Values;
 use crate::report::{self, Answer, Failure, Report, Verdict};
@@ -78,7 +79,12 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         })?,
     };
     let (mut covered, memory) = numbers::in_order(&subject, &ranks);
-    let races = take_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
+    let equal = |k| k == WarningKind::RealEqualWrite;
+    let are_equal = !covered.outcome.warnings.iter().any(|w| equal(w.kind))
+        || race::excuses_instances(&alone, &options, limits);
+    let races = take_defects(&mut covered.outcome, |k| {
+        k == WarningKind::RealEqualRace || equal(k) && !are_equal
+    });
     covered.outcome.defects.extend(races);
     let simulated = Instant::now();
     if options.strict {

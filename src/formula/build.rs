@@ -6,6 +6,7 @@
 //!
 //! A formula is mathematics: a maximum of what is not a number is not a number, so that nothing is claimed there.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -62,6 +63,8 @@ pub(super) struct Builder<'p> {
     done: FxHashMap<Key, TermId>,
     /// Reductions of integers.
     pub done_integers: FxHashMap<Key, Int>,
+    /// Whether the elements of each intermediate array are integers, where it was asked.
+    pub integer_helpers: Vec<OnceCell<bool>>,
     /// Conditions under which what is built counts.
     pub conds: Vec<TermId>,
     /// Reads at places that data choose, since the last thing that is kept under a key was begun.
@@ -86,6 +89,7 @@ impl<'p> Builder<'p> {
             env: vec![0; program.vars.len()],
             done: FxHashMap::default(),
             done_integers: FxHashMap::default(),
+            integer_helpers: vec![OnceCell::new(); program.helpers.len()],
             conds: Vec::new(),
             reads: Gathers::default(),
             reads_of: FxHashMap::default(),
@@ -326,19 +330,36 @@ impl<'p> Builder<'p> {
     }
 
     fn helper(&mut self, h: usize, values: SmallVec<[i64; 4]>) -> Built<TermId> {
-        let helper = &self.program.helpers[h];
-        // Names of helpers count from the end, those of nodes from the start.
-        let key = (u32::MAX - h as u32, values);
+        let key = self.entered(h, values);
         if let Some(&t) = self.done.get(&key) {
             self.again(&key);
             return Ok(t);
         }
-        for (v, &value) in helper.indices.iter().zip(&key.1) {
-            self.env[v.0 as usize] = value;
-        }
-        let t = self.kept(&key, |b| b.real(helper.value))?;
+        let t = self.kept(&key, |b| b.real(b.program.helpers[h].value))?;
         self.done.insert(key, t);
         Ok(t)
+    }
+
+    /// An element of an intermediate array of integers.
+    pub(super) fn integer_helper(&mut self, h: usize, indices: &[ExprId]) -> Built<Int> {
+        let values = self.subscripts(indices)?;
+        let key = self.entered(h, values);
+        if let Some(&v) = self.done_integers.get(&key) {
+            self.again(&key);
+            return Ok(v);
+        }
+        let v = self.kept(&key, |b| b.integer(b.program.helpers[h].value))?;
+        self.done_integers.insert(key, v);
+        Ok(v)
+    }
+
+    /// What an element of an intermediate array is kept under; its indices have their values after it.
+    fn entered(&mut self, h: usize, values: SmallVec<[i64; 4]>) -> Key {
+        for (v, &value) in self.program.helpers[h].indices.iter().zip(&values) {
+            self.env[v.0 as usize] = value;
+        }
+        // Names of helpers count from the end, those of nodes from the start.
+        (u32::MAX - h as u32, values)
     }
 
     /// The symbols and the byte offset of an element that is inside of its array.

@@ -24,6 +24,21 @@ pub(super) enum Int {
 }
 
 impl Builder<'_> {
+    /// Whether the elements of an intermediate array are integers. What divides has another value as a real than as an
+    /// integer, and an intermediate array has one.
+    fn is_integer_helper(&self, h: usize) -> bool {
+        *self.integer_helpers[h].get_or_init(|| {
+            let value = self.program.helpers[h].value;
+            let (mut open, mut divides) = (vec![value], false);
+            while let Some(e) = open.pop() {
+                let e = self.formula().expr(e);
+                divides |= matches!(e, Expr::Product(of) if of.iter().any(|f| f.0 == MulOp::Over));
+                e.children(&mut |c| open.push(c));
+            }
+            !divides && self.is_integer(value)
+        })
+    }
+
     /// True for an expression of indices, sizes and integer arrays, and for reductions of such.
     pub(super) fn is_integer(&self, e: ExprId) -> bool {
         let program = self.program;
@@ -43,6 +58,7 @@ impl Builder<'_> {
                     let elem = program.symbols.arrays[a].array.elem;
                     matches!(elem, Some(ElemTy::Int { .. }))
                 }
+                Some(&Meaning::Helper(h)) => self.is_integer_helper(h),
                 _ => false,
             },
             Expr::Neg(a) => self.is_integer(*a),
@@ -166,8 +182,10 @@ impl Builder<'_> {
     }
 
     fn integer_element(&mut self, e: ExprId, indices: &[ExprId]) -> Built<Int> {
-        let Some(&Meaning::Array(a)) = self.program.meanings.get(&e) else {
-            return self.overflow(e);
+        let a = match self.program.meanings.get(&e) {
+            Some(&Meaning::Array(a)) => a,
+            Some(&Meaning::Helper(h)) => return self.integer_helper(h, indices),
+            _ => return self.overflow(e),
         };
         let program = self.program;
         let array = &program.symbols.arrays[a];

@@ -350,7 +350,9 @@ impl Machine<'_> {
             _ if c.within => (WarningKind::RealEqualWrite, REAL_EQUAL),
             _ => (WarningKind::RealEqualRace, REAL_EQUAL),
         };
-        let same = || format!("{place} is written by threads that nothing orders, with {how}");
+        let with =
+            |how: &str| format!("{place} is written by threads that nothing orders, with {how}");
+        let same = || with(how);
         if c.otherwise == Conflict::Conditional {
             let v = self.values.bits(written, width);
             self.guarded_same_value(c, a, v, (sites, same()));
@@ -367,6 +369,10 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Undecided, sites, || {
                 format!("{place} is written by several threads that nothing orders")
             });
+        } else if known && self.launch.numbers && c.within && c.otherwise == Conflict::Race {
+            // Sums of one warp that are equal over the reals have several last bits on numbers; whoever runs on numbers asks
+            // whether they are equal (`race::excuses_instances`).
+            self.warn(WarningKind::RealEqualWrite, sites, || with(REAL_EQUAL));
         } else if known || c.otherwise != Conflict::Race || self.are_strong(c) {
             self.add_race(c.otherwise, c);
         } else {

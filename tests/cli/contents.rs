@@ -239,3 +239,49 @@ fn facts_that_contradict_each_other_are_an_input_error() {
         assert_eq!(output.status.code(), status, "{a}, {b}");
     }
 }
+
+/// Two lanes store one place in one instruction: the same sum in another order, or without its last operand.
+fn sums_of_two_lanes(last: &str) -> String {
+    format!(
+        ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry sums(.param .u64 x, .param .u64 y)
+{{
+.reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .f32 %f<8>;
+.shared .align 4 .f32 s[1];
+ld.param.u64 %rd0,[x]; ld.param.u64 %rd1,[y]; mov.u32 %r0,%tid.x; xor.b32 %r1,%r0,1;
+mul.wide.u32 %rd2,%r0,4; add.s64 %rd2,%rd0,%rd2; mul.wide.u32 %rd3,%r1,4; add.s64 %rd3,%rd0,%rd3;
+ld.global.f32 %f0,[%rd2]; ld.global.f32 %f1,[%rd3]; ld.global.f32 %f2,[%rd0+8];
+add.f32 %f3,%f0,%f2; {last}
+st.shared.f32 [s],%f3; bar.sync 0; ld.shared.f32 %f4,[s]; st.global.f32 [%rd1],%f4; ret;
+}}
+"
+    )
+}
+
+#[test]
+fn lanes_that_store_one_real_with_other_bits_are_executed() {
+    let executed = |name: &str, last: &str, x: &str| {
+        let file = scratch("lanes", name, sums_of_two_lanes(last).as_bytes());
+        let x = format!("0=in:f32[3]={x}");
+        let args = ["--threads", "2", "--arg", &x, "--arg", "1=out:f32[1]"];
+        run(&file.display().to_string(), &args)
+    };
+    let (code, report) = executed("sums.ptx", "add.f32 %f3,%f3,%f1;", "[0.1,0.7,0.003]");
+    assert_eq!(code, Some(0), "{report}");
+    let warned = report["warnings"].as_array().expect("warnings");
+    assert!(
+        warned.iter().any(|w| w["kind"] == "real-equal-write"),
+        "{report}"
+    );
+    let value = report["outputs"][0]["values"][0]
+        .as_f64()
+        .expect("a number");
+    assert!((value - 0.803).abs() < 1e-6, "{report}");
+    // Another real, and what is not finite.
+    let (code, report) = executed("one_less.ptx", "", "[0.1,0.7,0.003]");
+    assert_eq!(code, Some(1), "{report}");
+    let (code, report) = executed("sums.ptx", "add.f32 %f3,%f3,%f1;", "[inf,0.7,-inf]");
+    assert_ne!(code, Some(0), "{report}");
+}

@@ -206,3 +206,39 @@ fn a_formula_and_a_kernel_are_one_reference_too_many() {
     let (code, _) = product("c[i,j] = 1", "--ref-block 8");
     assert_eq!(code, 2);
 }
+
+/// The larger of two integers.
+const LARGER: &[u8] = b".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry larger(.param .u64 x, .param .u64 y)
+{
+.reg .b64 %rd<4>; .reg .b32 %r<4>;
+ld.param.u64 %rd0,[x]; ld.param.u64 %rd1,[y];
+ld.global.b32 %r0,[%rd0]; ld.global.b32 %r1,[%rd0+4]; max.s32 %r2,%r0,%r1; st.global.b32 [%rd1],%r2; ret;
+}
+";
+
+#[test]
+fn an_intermediate_array_of_integers_holds_integers() {
+    let file = scratch("formula-integers", "larger.ptx", LARGER);
+    let asked = |formula: &str| {
+        let bound = "--threads 1 --arg x=in:s32[2] --arg y=out:s32[1]";
+        let mut args = vec!["check", "--json", "--formula", formula];
+        let path = file.display().to_string();
+        args.push(&path);
+        args.extend(bound.split_whitespace());
+        json(&volta(&args))["verdict"].clone()
+    };
+    assert_eq!(asked("y[i] = max(j: x[j])"), "equivalent");
+    assert_eq!(asked("y[i] = t[] where t[] = max(j: x[j])"), "equivalent");
+    let chain = "y[i] = u[] where t[k] = x[k] + 1, u[] = max(k in 0..2: t[k]) - 1";
+    assert_ne!(asked(chain), "not-equivalent");
+    assert_eq!(
+        asked("y[i] = t[] where t[] = min(j: x[j])"),
+        "not-equivalent"
+    );
+    // As a real it is a half where as an integer it is rounded down: it is one thing, in whichever place it is read.
+    let halves = "y[i] = 2*t[] where t[] = max(j: x[j])/2";
+    assert_ne!(asked(halves), "not-equivalent");
+}
