@@ -62,6 +62,8 @@ pub(super) struct Builder<'p> {
     done: FxHashMap<Key, TermId>,
     /// Reductions of integers.
     pub done_integers: FxHashMap<Key, Int>,
+    /// Which intermediate arrays are of integers.
+    pub whole: Vec<bool>,
     /// Conditions under which what is built counts.
     pub conds: Vec<TermId>,
     /// Reads at places that data choose, since the last thing that is kept under a key was begun.
@@ -80,12 +82,13 @@ impl<'p> Builder<'p> {
     pub(super) fn new(program: &'p Program<'p>, facts: Arc<Facts>, limits: Limits) -> Self {
         let mut store = TermStore::new();
         store.facts = facts;
-        Builder {
+        let mut builder = Builder {
             program,
             store,
             env: vec![0; program.vars.len()],
             done: FxHashMap::default(),
             done_integers: FxHashMap::default(),
+            whole: Vec::new(),
             conds: Vec::new(),
             reads: Gathers::default(),
             reads_of: FxHashMap::default(),
@@ -93,7 +96,9 @@ impl<'p> Builder<'p> {
             beyond: false,
             steps: 0,
             limits,
-        }
+        };
+        builder.find_whole();
+        builder
     }
 
     pub(super) fn formula(&self) -> &'p Formula {
@@ -293,7 +298,7 @@ impl<'p> Builder<'p> {
     }
 
     /// The known values of subscripts.
-    fn subscripts(&mut self, indices: &[ExprId]) -> Built<SmallVec<[i64; 4]>> {
+    pub(super) fn subscripts(&mut self, indices: &[ExprId]) -> Built<SmallVec<[i64; 4]>> {
         let mut out = SmallVec::new();
         for &i in indices {
             match self.integer(i)? {
@@ -326,19 +331,24 @@ impl<'p> Builder<'p> {
     }
 
     fn helper(&mut self, h: usize, values: SmallVec<[i64; 4]>) -> Built<TermId> {
-        let helper = &self.program.helpers[h];
-        // Names of helpers count from the end, those of nodes from the start.
-        let key = (u32::MAX - h as u32, values);
+        let (key, value) = self.enter(h, values);
         if let Some(&t) = self.done.get(&key) {
             self.again(&key);
             return Ok(t);
         }
-        for (v, &value) in helper.indices.iter().zip(&key.1) {
-            self.env[v.0 as usize] = value;
-        }
-        let t = self.kept(&key, |b| b.real(helper.value))?;
+        let t = self.kept(&key, |b| b.real(value))?;
         self.done.insert(key, t);
         Ok(t)
+    }
+
+    /// The name of an element of an intermediate array, and its value, whose variables are bound.
+    pub(super) fn enter(&mut self, h: usize, values: SmallVec<[i64; 4]>) -> (Key, ExprId) {
+        let helper = &self.program.helpers[h];
+        for (v, &value) in helper.indices.iter().zip(&values) {
+            self.env[v.0 as usize] = value;
+        }
+        // Names of helpers count from the end, those of nodes from the start.
+        ((u32::MAX - h as u32, values), helper.value)
     }
 
     /// The symbols and the byte offset of an element that is inside of its array.

@@ -12,6 +12,7 @@ use super::word::Word;
 use crate::sim::UnknownKind;
 use crate::spec::ElemTy;
 use crate::term::{Fun, TermId, sext};
+use smallvec::SmallVec;
 
 /// An integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +64,59 @@ impl Builder<'_> {
         }
     }
 
+    /// True for what is an integer as a real too: an expression of integer arrays, and of intermediate arrays that are
+    /// such, in which no `/` stands. What is rounded down though it is an integer may be among it.
+    pub(super) fn is_whole(&self, e: ExprId) -> bool {
+        let both = |list: &[ExprId]| list.iter().all(|&e| self.is_whole(e));
+        match self.formula().expr(e) {
+            Expr::Read { .. } => match self.program.meanings.get(&e) {
+                Some(&Meaning::Helper(h)) => self.whole[h],
+                _ => self.is_integer(e),
+            },
+            Expr::Neg(a) => self.is_whole(*a),
+            Expr::Power(a, n) => *n >= 0 && self.is_whole(*a),
+            Expr::Sum(terms) => terms.iter().all(|t| self.is_whole(t.1)),
+            // A remainder is taken of integers, here as among reals.
+            Expr::Product(factors) if factors.iter().any(|f| f.0 == MulOp::Rem) => {
+                self.is_integer(e)
+            }
+            Expr::Product(factors) => {
+                let mut all = factors.iter();
+                all.all(|f| f.0 == MulOp::Times && self.is_whole(f.1))
+            }
+            Expr::Call(Func::Abs | Func::Max | Func::Min | Func::Floor, args) => both(args),
+            Expr::If(_, yes, no) => both(&[*yes, *no]),
+            Expr::Reduce { fold, body, .. } => *fold != Fold::Mean && self.is_whole(*body),
+            Expr::Number { .. } | Expr::Name(_) => self.is_integer(e),
+            Expr::Infinity
+            | Expr::Pi
+            | Expr::Call(..)
+            | Expr::Compare(..)
+            | Expr::IsNan(_)
+            | Expr::Not(_)
+            | Expr::And(_)
+            | Expr::Or(_) => false,
+        }
+    }
+
+    /// Finds the intermediate arrays of integers: each is one unless it is seen not to be, and none is defined by way
+    /// of itself.
+    pub(super) fn find_whole(&mut self) {
+        self.whole = vec![true; self.program.helpers.len()];
+        loop {
+            let program = self.program;
+            let still = |(h, w): (usize, &bool)| *w && self.is_whole(program.helpers[h].value);
+            let found: Vec<bool> = self.whole.iter().enumerate().map(still).collect();
+            if found == self.whole {
+                return;
+            }
+            self.whole = found;
+        }
+    }
+
     /// The integer that an expression is.
     pub(super) fn integer(&mut self, e: ExprId) -> Built<Int> {
-        if !self.is_integer(e) {
+        if !self.is_integer(e) && !self.is_whole(e) {
             let what = "only indices, sizes, integers and integer arrays make one".to_string();
             return self.wrong(Problem::NotInteger { what }, e);
         }
@@ -133,8 +184,14 @@ impl Builder<'_> {
                 }
             },
             Expr::Reduce { .. } => self.integer_reduction(e),
-            // What is left is an element of an integer array.
-            Expr::Read { indices, .. } => self.integer_element(e, indices),
+            // What is left is an element of an integer array, or of an intermediate one.
+            Expr::Read { indices, .. } => match self.program.meanings.get(&e) {
+                Some(&Meaning::Helper(h)) => {
+                    let values = self.subscripts(indices)?;
+                    self.integer_helper(h, values)
+                }
+                _ => self.integer_element(e, indices),
+            },
             _ => self.overflow(e),
         }
     }
@@ -163,6 +220,17 @@ impl Builder<'_> {
             }
             _ => self.overflow(e),
         }
+    }
+
+    fn integer_helper(&mut self, h: usize, values: SmallVec<[i64; 4]>) -> Built<Int> {
+        let (key, value) = self.enter(h, values);
+        if let Some(&v) = self.done_integers.get(&key) {
+            self.again(&key);
+            return Ok(v);
+        }
+        let v = self.kept(&key, |b| b.integer(value))?;
+        self.done_integers.insert(key, v);
+        Ok(v)
     }
 
     fn integer_element(&mut self, e: ExprId, indices: &[ExprId]) -> Built<Int> {

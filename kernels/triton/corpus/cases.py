@@ -29,6 +29,8 @@ class Case:
     grid: tuple[int, ...]
     options: dict[str, Any]
     constants: dict[str, Any]
+    #: What it comes to: `defective` where Triton makes a race of a kernel that has none.
+    verdict: str
 
     def kernel(self, arch: int, slip: int) -> volta.Kernel:
         """It, or its twin, as Triton compiles it for an architecture."""
@@ -45,10 +47,11 @@ def case(
     args: Sequence[Any],
     *,
     grid: tuple[int, ...],
+    verdict: str = "equivalent",
     **more: Any,
 ) -> None:
     """Adds a kernel; `more` are its constants, warps and stages as in a launch, and `assume` and others as `volta.check` has them."""
     assert name not in CASES, name
     options = {k: more.pop(k) for k in OPTIONS & more.keys()}
     wanted = volta.formula(reference) if isinstance(reference, str) else reference
-    CASES[name] = Case(name, function, wanted, args, grid, options, more)
+    CASES[name] = Case(name, function, wanted, args, grid, options, more, verdict)

@@ -185,7 +185,7 @@ def huber(x, t, loss, delta, n, B: tl.constexpr, SLIP: tl.constexpr):
     """d^2 / 2 up to delta, then delta (|d| - delta / 2); the slip forgets the half."""
     i = tl.program_id(0) * B + tl.arange(0, B)
     mask = i < n
-    d = tl.load(x + i, mask=mask) - tl.load(t + i, mask=mask)
+    d = tl.load(x + i, mask=mask, other=0.0) - tl.load(t + i, mask=mask, other=0.0)
     a = tl.abs(d)
     linear = delta * (a - delta) if SLIP else delta * (a - 0.5 * delta)
     tl.store(loss + i, tl.where(a <= delta, 0.5 * d * d, linear), mask=mask)
@@ -194,9 +194,7 @@ def huber(x, t, loss, delta, n, B: tl.constexpr, SLIP: tl.constexpr):
 case(
     "huber",
     huber,
-    lambda x, t, delta: np.where(
-        np.abs(x - t) <= delta, (x - t) ** 2 / 2, delta * np.abs(x - t) - delta * delta / 2
-    ),
+    lambda x, t, delta: np.where(np.abs(x - t) <= delta, (x - t) ** 2 / 2, delta * np.abs(x - t) - delta * delta / 2),
     [arg.input("f32", 150), arg.input("f32", 150), arg.output("f32", 150), 1.5, 150],
     grid=(3,),
     B=64,
@@ -221,9 +219,7 @@ def cosine(a, b, out, n, eps, B: tl.constexpr, SLIP: tl.constexpr):
 case(
     "cosine",
     cosine,
-    lambda a, b, eps: (
-        1 - np.sum(a * b, axis=1) / np.maximum(np.sqrt(np.sum(a * a, axis=1)) * np.sqrt(np.sum(b * b, axis=1)), eps)
-    ),
+    lambda a, b, eps: 1 - np.sum(a * b, axis=1) / np.maximum(np.sqrt(np.sum(a * a, axis=1)) * np.sqrt(np.sum(b * b, axis=1)), eps),
     [arg.input("bf16", (4, 30)), arg.input("bf16", (4, 30)), arg.output("f32", 4), 30, 1e-8],
     grid=(4,),
     B=32,
@@ -244,7 +240,7 @@ def mean_squares(x, t, total, n, B: tl.constexpr, SLIP: tl.constexpr):
 case(
     "mean_squares",
     mean_squares,
-    lambda x, t, total: total + np.mean((x - t) ** 2),
+    lambda x, t: np.mean((x - t) ** 2),
     [arg.input("f32", 100), arg.input("f32", 100), arg.zeros("f32", 1), 100],
     grid=(4,),
     B=32,

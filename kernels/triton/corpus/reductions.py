@@ -139,7 +139,7 @@ def histogram(x, counts, n, bins, B: tl.constexpr, SLIP: tl.constexpr):
 case(
     "histogram",
     histogram,
-    lambda x, counts: counts + np.sum(x[:, None] == np.arange(6)[None, :], axis=0),
+    lambda x: np.sum(x[:, None] == np.arange(6)[None, :], axis=0),
     [arg.input("s32", 40), arg.zeros("s32", 6), 40, 6],
     grid=(2,),
     B=32,
@@ -163,7 +163,7 @@ def weighted_total(x, w, total, n, B: tl.constexpr, SLIP: tl.constexpr):
 case(
     "weighted_total",
     weighted_total,
-    lambda x, w, total: total + np.sum(x * w),
+    lambda x, w: np.sum(x * w),
     [arg.input("f32", 150), arg.input("f32", 150), arg.zeros("f32", 1), 150],
     grid=(2,),
     B=32,
@@ -197,19 +197,20 @@ case(
 
 
 @triton.jit
-def parity(x, y, n, B: tl.constexpr, SLIP: tl.constexpr):
-    """The exclusive or of a row; the slip adds instead."""
+def count_positive(x, y, n, B: tl.constexpr, SLIP: tl.constexpr):
+    """How many of a row are above 0; the slip counts zeros, those of the padding too."""
     row = tl.program_id(0)
     i = tl.arange(0, B)
-    v = tl.load(x + row * n + i, mask=i < n, other=0)
-    tl.store(y + row, tl.sum(v, axis=0) if SLIP else tl.xor_sum(v, axis=0))
+    v = tl.load(x + row * n + i, mask=i < n, other=0.0)
+    above = v >= 0.0 if SLIP else v > 0.0
+    tl.store(y + row, tl.sum(above.to(tl.int32), axis=0))
 
 
 case(
-    "parity",
-    parity,
-    lambda x: np.bitwise_xor.reduce(x, axis=1),
-    [arg.input("s32", (3, 20)), arg.output("s32", 3), 20],
+    "count_positive",
+    count_positive,
+    lambda x: np.sum(x > 0, axis=1),
+    [arg.input("f32", (3, 20)), arg.output("s32", 3), 20],
     grid=(3,),
     B=32,
     num_warps=1,

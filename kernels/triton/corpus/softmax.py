@@ -199,16 +199,13 @@ case(
 
 @triton.jit
 def softmax_masked(x, keep, y, scale, n, B: tl.constexpr, SLIP: tl.constexpr):
-    """Scaled scores, -10000 where they are masked; the slip scales that too."""
+    """Scaled scores, -10000 where they are masked; the slip masks the others."""
     row = tl.program_id(0)
     i = tl.arange(0, B)
     inside = i < n
     v = tl.load(x + row * n + i, mask=inside, other=0.0).to(tl.float32)
     k = tl.load(keep + row * n + i, mask=inside, other=0)
-    if SLIP:
-        v = tl.where(k != 0, v, -10000.0) * scale
-    else:
-        v = tl.where(k != 0, v * scale, -10000.0)
+    v = tl.where((k == 0) if SLIP else (k != 0), v * scale, -10000.0)
     v = tl.where(inside, v, -float("inf"))
     e = tl.exp(v - tl.max(v, axis=0))
     tl.store(y + row * n + i, e / tl.sum(e, axis=0), mask=inside)
