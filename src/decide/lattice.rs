@@ -11,7 +11,8 @@
 //! make equal what one of its comparisons tells apart, so that its predicate may change, both of its
 //! branches have one value; that is checked on zeros and ones as well, as what follows from equal
 //! values follows from equal images. Predicates that compare nothing of this are free variables. Constants keep their
-//! order: the functions are compared for t between each two of them.
+//! order: the functions are compared for t between each two of them, and there a number whose bounds are beyond
+//! one of the two is no variable (`max(|x|, 0)`).
 //!
 //! Sound: `true` is a proof for all values of the atoms, which are arbitrary terms; the same order holds for signed
 //! or unsigned integers. Not claimed: a select whose branches differ at ties, as one of indices does
@@ -96,12 +97,21 @@ enum Comparison {
 struct Program {
     /// Terms that choose or combine predicates, and comparisons, children before parents.
     terms: Vec<TermId>,
-    atoms: FxHashMap<TermId, u32>,
+    atoms: FxHashMap<TermId, Atom>,
     /// Constants with their rank, from the least.
     constants: FxHashMap<TermId, usize>,
     ranks: usize,
     /// Whether the least of them is minus infinity, and the greatest infinity: no t is beyond.
     infinite: [bool; 2],
+}
+
+/// A number that is chosen among, as a variable. It is at least the constants of lower ranks than `sure`, and at most
+/// those from `never` on.
+#[derive(Clone, Copy)]
+struct Atom {
+    variable: u32,
+    sure: usize,
+    never: usize,
 }
 
 /// A predicate: where it holds, and where it may hold or not before a map makes values equal.
@@ -155,8 +165,12 @@ impl Program {
             match constant(store, t, order) {
                 Some(c) => constants.push((c, t)),
                 None => {
-                    let n = program.atoms.len() as u32;
-                    program.atoms.insert(t, n);
+                    let atom = Atom {
+                        variable: program.atoms.len() as u32,
+                        sure: 0,
+                        never: usize::MAX,
+                    };
+                    program.atoms.insert(t, atom);
                 }
             }
         }
@@ -171,6 +185,7 @@ impl Program {
             program.constants.insert(*t, program.ranks);
         }
         program.ranks += usize::from(!constants.is_empty());
+        program.bound(store, &constants);
         let is = |c: Option<&(Constant, TermId)>, k: Constant| c.is_some_and(|c| c.0 == k);
         program.infinite = [
             is(constants.first(), Constant::Least),
@@ -180,6 +195,33 @@ impl Program {
             ),
         ];
         Some(program)
+    }
+
+    /// Finds between which constants each atom lies: `x >= c` for a lower bound of x from c on, `x <= c` for an upper
+    /// one up to c.
+    fn bound(&mut self, store: &TermStore, constants: &[(Constant, TermId)]) {
+        let real = |c: &Constant| match c {
+            Constant::Real(q) => Some(q.clone()),
+            Constant::Least | Constant::Greatest | Constant::Integer(..) => None,
+        };
+        let reals = constants.iter().filter_map(|(c, t)| Some((real(c)?, *t)));
+        let ranked: Vec<(BigRational, usize)> =
+            reals.map(|(q, t)| (q, self.constants[&t])).collect();
+        if ranked.is_empty() {
+            return;
+        }
+        for (&t, atom) in &mut self.atoms {
+            if store.sort(t) != Sort::Real {
+                continue;
+            }
+            let bounds = store.bounds_or_facts(t);
+            let at_most = |q: &BigRational| bounds.lo.as_ref().is_some_and(|lo| q <= lo);
+            let at_least = |q: &BigRational| bounds.hi.as_ref().is_some_and(|hi| q >= hi);
+            let mut below = ranked.iter().rev().filter(|(q, _)| at_most(q));
+            let mut above = ranked.iter().filter(|(q, _)| at_least(q));
+            atom.sure = below.next().map_or(0, |(_, rank)| rank + 1);
+            atom.never = above.next().map_or(usize::MAX, |(_, rank)| *rank);
+        }
     }
 }
 
@@ -269,7 +311,10 @@ impl Run<'_> {
         }
         let n = match (self.program.constants.get(&t), self.program.atoms.get(&t)) {
             (Some(rank), _) => Node::of(*rank >= self.least),
-            (_, Some(i)) => self.bdd.variable(*i)?,
+            // For t above the constant before, up to that of rank `least`.
+            (_, Some(atom)) if self.least < atom.sure => Node::of(true),
+            (_, Some(atom)) if self.least > atom.never => Node::of(false),
+            (_, Some(atom)) => self.bdd.variable(atom.variable)?,
             _ => return None,
         };
         self.values.insert(t, n);

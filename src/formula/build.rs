@@ -6,7 +6,6 @@
 //!
 //! A formula is mathematics: a maximum of what is not a number is not a number, so that nothing is claimed there.
 
-use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -63,8 +62,8 @@ pub(super) struct Builder<'p> {
     done: FxHashMap<Key, TermId>,
     /// Reductions of integers.
     pub done_integers: FxHashMap<Key, Int>,
-    /// Whether the elements of each intermediate array are integers, where it was asked.
-    pub integer_helpers: Vec<OnceCell<bool>>,
+    /// Which intermediate arrays are of integers.
+    pub whole: Vec<bool>,
     /// Conditions under which what is built counts.
     pub conds: Vec<TermId>,
     /// Reads at places that data choose, since the last thing that is kept under a key was begun.
@@ -83,13 +82,13 @@ impl<'p> Builder<'p> {
     pub(super) fn new(program: &'p Program<'p>, facts: Arc<Facts>, limits: Limits) -> Self {
         let mut store = TermStore::new();
         store.facts = facts;
-        Builder {
+        let mut builder = Builder {
             program,
             store,
             env: vec![0; program.vars.len()],
             done: FxHashMap::default(),
             done_integers: FxHashMap::default(),
-            integer_helpers: vec![OnceCell::new(); program.helpers.len()],
+            whole: Vec::new(),
             conds: Vec::new(),
             reads: Gathers::default(),
             reads_of: FxHashMap::default(),
@@ -97,7 +96,9 @@ impl<'p> Builder<'p> {
             beyond: false,
             steps: 0,
             limits,
-        }
+        };
+        builder.find_whole();
+        builder
     }
 
     pub(super) fn formula(&self) -> &'p Formula {
@@ -297,7 +298,7 @@ impl<'p> Builder<'p> {
     }
 
     /// The known values of subscripts.
-    fn subscripts(&mut self, indices: &[ExprId]) -> Built<SmallVec<[i64; 4]>> {
+    pub(super) fn subscripts(&mut self, indices: &[ExprId]) -> Built<SmallVec<[i64; 4]>> {
         let mut out = SmallVec::new();
         for &i in indices {
             match self.integer(i)? {
@@ -330,36 +331,24 @@ impl<'p> Builder<'p> {
     }
 
     fn helper(&mut self, h: usize, values: SmallVec<[i64; 4]>) -> Built<TermId> {
-        let key = self.entered(h, values);
+        let (key, value) = self.enter(h, values);
         if let Some(&t) = self.done.get(&key) {
             self.again(&key);
             return Ok(t);
         }
-        let t = self.kept(&key, |b| b.real(b.program.helpers[h].value))?;
+        let t = self.kept(&key, |b| b.real(value))?;
         self.done.insert(key, t);
         Ok(t)
     }
 
-    /// An element of an intermediate array of integers.
-    pub(super) fn integer_helper(&mut self, h: usize, indices: &[ExprId]) -> Built<Int> {
-        let values = self.subscripts(indices)?;
-        let key = self.entered(h, values);
-        if let Some(&v) = self.done_integers.get(&key) {
-            self.again(&key);
-            return Ok(v);
-        }
-        let v = self.kept(&key, |b| b.integer(b.program.helpers[h].value))?;
-        self.done_integers.insert(key, v);
-        Ok(v)
-    }
-
-    /// What an element of an intermediate array is kept under; its indices have their values after it.
-    fn entered(&mut self, h: usize, values: SmallVec<[i64; 4]>) -> Key {
-        for (v, &value) in self.program.helpers[h].indices.iter().zip(&values) {
+    /// The name of an element of an intermediate array, and its value, whose variables are bound.
+    pub(super) fn enter(&mut self, h: usize, values: SmallVec<[i64; 4]>) -> (Key, ExprId) {
+        let helper = &self.program.helpers[h];
+        for (v, &value) in helper.indices.iter().zip(&values) {
             self.env[v.0 as usize] = value;
         }
         // Names of helpers count from the end, those of nodes from the start.
-        (u32::MAX - h as u32, values)
+        ((u32::MAX - h as u32, values), helper.value)
     }
 
     /// The symbols and the byte offset of an element that is inside of its array.

@@ -12,6 +12,7 @@ use super::word::Word;
 use crate::sim::UnknownKind;
 use crate::spec::ElemTy;
 use crate::term::{Fun, TermId, sext};
+use smallvec::SmallVec;
 
 /// An integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,21 +25,6 @@ pub(super) enum Int {
 }
 
 impl Builder<'_> {
-    /// Whether the elements of an intermediate array are integers. What divides has another value as a real than as an
-    /// integer, and an intermediate array has one.
-    fn is_integer_helper(&self, h: usize) -> bool {
-        *self.integer_helpers[h].get_or_init(|| {
-            let value = self.program.helpers[h].value;
-            let (mut open, mut divides) = (vec![value], false);
-            while let Some(e) = open.pop() {
-                let e = self.formula().expr(e);
-                divides |= matches!(e, Expr::Product(of) if of.iter().any(|f| f.0 == MulOp::Over));
-                e.children(&mut |c| open.push(c));
-            }
-            !divides && self.is_integer(value)
-        })
-    }
-
     /// True for an expression of indices, sizes and integer arrays, and for reductions of such.
     pub(super) fn is_integer(&self, e: ExprId) -> bool {
         let program = self.program;
@@ -58,7 +44,6 @@ impl Builder<'_> {
                     let elem = program.symbols.arrays[a].array.elem;
                     matches!(elem, Some(ElemTy::Int { .. }))
                 }
-                Some(&Meaning::Helper(h)) => self.is_integer_helper(h),
                 _ => false,
             },
             Expr::Neg(a) => self.is_integer(*a),
@@ -79,9 +64,59 @@ impl Builder<'_> {
         }
     }
 
+    /// True for what is an integer as a real too: an expression of integer arrays, and of intermediate arrays that are
+    /// such, in which no `/` stands. What is rounded down though it is an integer may be among it.
+    pub(super) fn is_whole(&self, e: ExprId) -> bool {
+        let both = |list: &[ExprId]| list.iter().all(|&e| self.is_whole(e));
+        match self.formula().expr(e) {
+            Expr::Read { .. } => match self.program.meanings.get(&e) {
+                Some(&Meaning::Helper(h)) => self.whole[h],
+                _ => self.is_integer(e),
+            },
+            Expr::Neg(a) => self.is_whole(*a),
+            Expr::Power(a, n) => *n >= 0 && self.is_whole(*a),
+            Expr::Sum(terms) => terms.iter().all(|t| self.is_whole(t.1)),
+            // A remainder is taken of integers, here as among reals.
+            Expr::Product(factors) if factors.iter().any(|f| f.0 == MulOp::Rem) => {
+                self.is_integer(e)
+            }
+            Expr::Product(factors) => {
+                let mut all = factors.iter();
+                all.all(|f| f.0 == MulOp::Times && self.is_whole(f.1))
+            }
+            Expr::Call(Func::Abs | Func::Max | Func::Min | Func::Floor, args) => both(args),
+            Expr::If(_, yes, no) => both(&[*yes, *no]),
+            Expr::Reduce { fold, body, .. } => *fold != Fold::Mean && self.is_whole(*body),
+            Expr::Number { .. } | Expr::Name(_) => self.is_integer(e),
+            Expr::Infinity
+            | Expr::Pi
+            | Expr::Call(..)
+            | Expr::Compare(..)
+            | Expr::IsNan(_)
+            | Expr::Not(_)
+            | Expr::And(_)
+            | Expr::Or(_) => false,
+        }
+    }
+
+    /// Finds the intermediate arrays of integers: each is one unless it is seen not to be, and none is defined by way
+    /// of itself.
+    pub(super) fn find_whole(&mut self) {
+        self.whole = vec![true; self.program.helpers.len()];
+        loop {
+            let program = self.program;
+            let still = |(h, w): (usize, &bool)| *w && self.is_whole(program.helpers[h].value);
+            let found: Vec<bool> = self.whole.iter().enumerate().map(still).collect();
+            if found == self.whole {
+                return;
+            }
+            self.whole = found;
+        }
+    }
+
     /// The integer that an expression is.
     pub(super) fn integer(&mut self, e: ExprId) -> Built<Int> {
-        if !self.is_integer(e) {
+        if !self.is_integer(e) && !self.is_whole(e) {
             let what = "only indices, sizes, integers and integer arrays make one".to_string();
             return self.wrong(Problem::NotInteger { what }, e);
         }
@@ -149,8 +184,14 @@ impl Builder<'_> {
                 }
             },
             Expr::Reduce { .. } => self.integer_reduction(e),
-            // What is left is an element of an integer array.
-            Expr::Read { indices, .. } => self.integer_element(e, indices),
+            // What is left is an element of an integer array, or of an intermediate one.
+            Expr::Read { indices, .. } => match self.program.meanings.get(&e) {
+                Some(&Meaning::Helper(h)) => {
+                    let values = self.subscripts(indices)?;
+                    self.integer_helper(h, values)
+                }
+                _ => self.integer_element(e, indices),
+            },
             _ => self.overflow(e),
         }
     }
@@ -181,11 +222,20 @@ impl Builder<'_> {
         }
     }
 
+    fn integer_helper(&mut self, h: usize, values: SmallVec<[i64; 4]>) -> Built<Int> {
+        let (key, value) = self.enter(h, values);
+        if let Some(&v) = self.done_integers.get(&key) {
+            self.again(&key);
+            return Ok(v);
+        }
+        let v = self.kept(&key, |b| b.integer(value))?;
+        self.done_integers.insert(key, v);
+        Ok(v)
+    }
+
     fn integer_element(&mut self, e: ExprId, indices: &[ExprId]) -> Built<Int> {
-        let a = match self.program.meanings.get(&e) {
-            Some(&Meaning::Array(a)) => a,
-            Some(&Meaning::Helper(h)) => return self.integer_helper(h, indices),
-            _ => return self.overflow(e),
+        let Some(&Meaning::Array(a)) = self.program.meanings.get(&e) else {
+            return self.overflow(e);
         };
         let program = self.program;
         let array = &program.symbols.arrays[a];

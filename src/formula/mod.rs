@@ -167,7 +167,7 @@ impl Builder<'_> {
                 Ok(self.store.of_real(fmt, real))
             }
             ElemTy::Int { width, signed } => {
-                let v = match self.is_integer(value) {
+                let v = match self.is_integer(value) || self.is_whole(value) {
                     true => self.integer(value)?,
                     false => Int::Real(self.real(value)?),
                 };

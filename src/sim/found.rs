@@ -207,6 +207,10 @@ impl Values {
             let store = &self.store;
             let (f, real) = match store.get(t) {
                 Term::BitsConst { .. } | Term::Bytes { .. } => continue,
+                Term::BitsSelect(_, x, y) => {
+                    stack.extend([x, y]);
+                    continue;
+                }
                 Term::OfReal { fmt, real } => (fmt, real),
                 _ => return false,
             };

@@ -3,6 +3,7 @@
 mod bits;
 mod bounds;
 mod control_slice;
+mod corpus;
 mod every_content;
 mod itself;
 mod joins;

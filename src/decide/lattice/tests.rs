@@ -7,8 +7,8 @@ fn same(s: &TermStore, a: TermId, b: TermId) -> bool {
     decide(s, a, b, &limits) == Some(true)
 }
 use crate::kernel::Fmt;
-use crate::term::ArrayId;
 use crate::term::eval::{Cone, Inputs};
+use crate::term::{ArrayId, Fun};
 use proptest::prelude::*;
 
 fn elements(s: &mut TermStore, n: u64) -> Vec<TermId> {
@@ -97,6 +97,38 @@ fn networks_that_sort_are_equal() {
     }
 }
 
+/// A constant that no number is below, or above, says nothing; any other does.
+#[test]
+fn constants_beyond_bounds_are_dropped() {
+    let s = &mut TermStore::new();
+    let x = elements(s, 9);
+    let absolute: Vec<TermId> = x.iter().map(|&t| s.fun(Fun::Abs, t)).collect();
+    let minus: Vec<TermId> = absolute.iter().map(|&t| s.neg(t)).collect();
+    let [mut up, mut down] = [absolute[0], minus[0]];
+    for (&a, &b) in absolute.iter().zip(&minus).skip(1).rev() {
+        (up, down) = (s.max(a, up), s.min(down, b));
+    }
+    for (least, holds) in [(-1, true), (0, true), (1, false)] {
+        let c = s.integer(least);
+        let mut padded = c;
+        for &t in &absolute {
+            padded = s.max(padded, t);
+        }
+        assert_eq!(same(s, up, padded), holds, "{least}");
+        let mut padded = s.integer(-least);
+        for &t in &minus {
+            padded = s.min(padded, t);
+        }
+        assert_eq!(same(s, down, padded), holds, "{least}");
+    }
+    // A number of either sign is one that 0 says something of.
+    let (mut up, mut padded) = (x[0], s.integer(0));
+    for (i, &t) in x.iter().enumerate() {
+        (up, padded) = (if i == 0 { up } else { s.max(t, up) }, s.max(padded, t));
+    }
+    assert!(!same(s, up, padded));
+}
+
 /// The index of the largest by a loop; `last` keeps the last of equals, `smallest` the smallest.
 fn by_loop(s: &mut TermStore, x: &[TermId], last: bool, smallest: bool) -> TermId {
     let (mut best, mut index) = (x[0], s.bits(32, 0));
@@ -170,10 +202,11 @@ proptest! {
         let s = &mut TermStore::new();
         let x = elements(s, 4);
         let mut values = x.clone();
-        values.extend([s.integer(0), s.integer(1)]);
+        let absolute = s.fun(Fun::Abs, x[3]);
+        values.extend([absolute, s.integer(-1), s.integer(0), s.integer(1)]);
         let mut indices: Vec<TermId> = (0..4).map(|i| s.bits(32, i)).collect();
         let mut truths = vec![s.rcmp(RCmp::Lt, x[0], x[1])];
-        let pick = |v: &[TermId], i: u16| v[v.len() - 1 - i as usize % v.len().min(7)];
+        let pick = |v: &[TermId], i: u16| v[v.len() - 1 - i as usize % v.len().min(8)];
         for (op, i, j, k) in steps {
             let (a, b) = (pick(&values, i), pick(&values, j));
             let (p, q) = (pick(&truths, k), pick(&truths, i));
