@@ -268,6 +268,7 @@ case(
     grid=(1,),
     B=128,
     num_warps=4,
+    assume=["v in 0..4"],
 )
 
 

@@ -201,7 +201,7 @@ def matmul_split(
 case(
     "matmul_split",
     matmul_split,
-    lambda a, b, bias, c: c + a @ b + bias,
+    lambda a, b, bias: a @ b + bias,
     [
         arg.input("f16", (20, 88)),
         arg.input("f16", (88, 16)),
@@ -277,22 +277,20 @@ case(
 def matmul_batched(
     a, b, c, M, N, K, a_batch, b_batch, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr
 ):
-    """A product for each batch by block pointers; the twin steps from b to b as from a to a"""
+    """A product for each batch, by numbers of 64 bits; the twin steps from b to b as from a to a"""
     batch = tl.program_id(2).to(tl.int64)
-    row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
-    left = tl.make_block_ptr(a + batch * a_batch, (M, K), (K, 1), (row, 0), (BM, BK), (1, 0))
-    right = tl.make_block_ptr(
-        b + batch * (a_batch if SLIP else b_batch), (K, N), (N, 1), (0, column), (BK, BN), (1, 0)
-    )
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    left = a + batch * a_batch
+    right = b + batch * (a_batch if SLIP else b_batch)
     acc = tl.zeros((BM, BN), dtype=tl.float32)
-    for _ in range(0, K, BK):
-        x = tl.load(left, boundary_check=(0, 1), padding_option="zero")
-        y = tl.load(right, boundary_check=(0, 1), padding_option="zero")
+    for k0 in tl.range(0, tl.cdiv(K, BK), num_stages=2):
+        k = tl.max_contiguous(tl.multiple_of(k0 * BK + tl.arange(0, BK), BK), BK)
+        x = tl.load(left + m[:, None] * K + k[None, :], mask=(m[:, None] < M) & (k[None, :] < K), other=0.0)
+        y = tl.load(right + k[:, None] * N + n[None, :], mask=(k[:, None] < K) & (n[None, :] < N), other=0.0)
         acc = tl.dot(x, y, acc)
-        left = tl.advance(left, (0, BK))
-        right = tl.advance(right, (BK, 0))
-    out = tl.make_block_ptr(c + batch * M * N, (M, N), (N, 1), (row, column), (BM, BN), (1, 0))
-    tl.store(out, acc.to(tl.float16), boundary_check=(0, 1))
+    out = c + batch * M * N + m[:, None] * N + n[None, :]
+    tl.store(out, acc.to(tl.float16), mask=(m[:, None] < M) & (n[None, :] < N))
 
 
 case(
