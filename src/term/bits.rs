@@ -238,6 +238,11 @@ impl TermStore {
                     return t;
                 }
             }
+            Term::BitsOp(..) if low + width < w => {
+                if let Some(t) = self.low_part(bits, low + width) {
+                    return self.extract(t, low, width);
+                }
+            }
             Term::Concat(l) => {
                 let parts: Vec<TermId> = l.iter().map(|&i| TermId(i)).collect();
                 let (mut at, mut out) = (0u8, Vec::new());
@@ -386,15 +391,22 @@ impl TermStore {
                 }
             }
         }
-        // x + (-1) * x = 0.
+        // x + (-1) * x = 0, and of a field of x it is what is left.
         if op == BitsOp::Add {
             for (x, y) in [(a, b), (b, a)] {
-                if let Term::BitsOp(BitsOp::Mul, p, q) = self.get(y)
-                    && ((p == x && self.as_bits(q) == Some(mask(w)))
-                        || (q == x && self.as_bits(p) == Some(mask(w))))
-                    && self.is_total(x)
-                {
+                let Term::BitsOp(BitsOp::Mul, p, q) = self.get(y) else {
+                    continue;
+                };
+                let taken = match (self.as_bits(p), self.as_bits(q)) {
+                    (_, Some(c)) if c == mask(w) => p,
+                    (Some(c), _) if c == mask(w) => q,
+                    _ => continue,
+                };
+                if taken == x && self.is_total(x) {
                     return self.bits(w, 0);
+                }
+                if let Some(rest) = self.without_low_field(x, taken) {
+                    return rest;
                 }
             }
         }
