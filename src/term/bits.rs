@@ -238,6 +238,11 @@ impl TermStore {
                     return t;
                 }
             }
+            Term::Clamp { signed, real, .. } if low == 0 => {
+                if let Some(signed) = self.kept_signed(signed, width, real) {
+                    return self.clamp(width, signed, real);
+                }
+            }
             Term::BitsOp(..) if low + width < w => {
                 if let Some(t) = self.low_part(bits, low + width) {
                     return self.extract(t, low, width);
@@ -436,6 +441,26 @@ impl TermStore {
         }
         let total = self.is_total(p);
         self.insert(node(view::OF_BOOL, 0, width as u16, p.0, 0, 0), total)
+    }
+
+    /// Whether the integers of a narrower type that hold all values of a real have signs, if there are such.
+    ///
+    /// match the lowest bits of an integer that a real was clamped to; result the real clamped to a type of as many bits;
+    /// because within its range both are the bits of the real.
+    fn kept_signed(&self, signed: bool, width: u8, real: TermId) -> Option<bool> {
+        let bounds = self.bounds(real);
+        let (lo, hi) = (
+            bounds.lo?.floor().to_integer(),
+            bounds.hi?.ceil().to_integer(),
+        );
+        let holds = |signed: bool| {
+            let half = BigInt::from(1u64) << (width - 1) as usize;
+            match signed {
+                true => -&half <= lo && hi < half,
+                false => lo.sign() != num_bigint::Sign::Minus && hi < half * 2,
+            }
+        };
+        [signed, !signed].into_iter().find(|&s| holds(s))
     }
 
     /// An integral real as an integer of a type, clamped to its range.
