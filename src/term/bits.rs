@@ -243,7 +243,7 @@ impl TermStore {
                     return self.clamp(width, signed, real);
                 }
             }
-            Term::BitsOp(..) if low + width < w => {
+            Term::BitsOp(..) if low + width < w && self.has_hole(bits) => {
                 if let Some(t) = self.low_part(bits, low + width) {
                     return self.extract(t, low, width);
                 }

@@ -232,11 +232,11 @@ impl TermStore {
         Some(self.concat(&out))
     }
 
-    /// The operation of a term that is not total, if no bit of its result depends on higher ones of its operands.
+    /// The operation of a term with a hole, if no bit of its result depends on higher ones of its operands.
     fn upward(&self, t: TermId) -> Option<(BitsOp, TermId, TermId)> {
         use BitsOp::{Add, And, Mul, Or, Xor};
         match self.get(t) {
-            Term::BitsOp(op @ (Add | And | Mul | Or | Xor), a, b) if !self.is_total(t) => {
+            Term::BitsOp(op @ (Add | And | Mul | Or | Xor), a, b) if self.has_hole(t) => {
                 Some((op, a, b))
             }
             _ => None,
@@ -245,8 +245,8 @@ impl TermStore {
 
     /// The lowest `n` bits of operations on registers of which only higher bits were never written, without those.
     ///
-    /// match `(x op y)[0..n]` with `op` of sums, products and logic, not total; result `x[0..n] op y[0..n]` where that
-    /// is total; because carries go upwards. A thread that has fewer elements than its code packs leaves the others
+    /// match `(x op y)[0..n]` with `op` of sums, products and logic; result `x[0..n] op y[0..n]` where that has no hole
+    /// and what it was had; because carries go upwards. A thread that has fewer elements than its code packs leaves the others
     /// undefined, and what is stored of the sums of packed halves are the lower ones.
     pub(super) fn low_part(&mut self, root: TermId, n: u8) -> Option<TermId> {
         let (mut stack, mut cone) = (vec![root], Vec::new());
@@ -260,7 +260,7 @@ impl TermStore {
             cone.push(t);
             match self.upward(t) {
                 Some((_, a, b)) => stack.extend([a, b]),
-                None if self.has_total_part(t, n) => {}
+                None if self.has_whole_part(t, n) => {}
                 None => return None,
             }
         }
@@ -280,15 +280,15 @@ impl TermStore {
         parts.last().copied()
     }
 
-    /// True if the fields that hold the lowest `n` bits of a term are total.
-    fn has_total_part(&self, t: TermId, n: u8) -> bool {
+    /// True if the fields that hold the lowest `n` bits of a term have no hole.
+    fn has_whole_part(&self, t: TermId, n: u8) -> bool {
         let mut at = 0;
         let mut low = self.fields(t).into_iter().take_while(|&f| {
             let is_low = at < n;
             at += self.width(f);
             is_low
         });
-        low.all(|f| self.is_total(f))
+        low.all(|f| !self.has_hole(f))
     }
 
     /// x - y where y is the lowest field of x and zeros above it.
