@@ -130,3 +130,9 @@ def listed(sources, y, B: tl.constexpr):
     source = tl.load(sources + tl.program_id(0)).to(tl.pointer_type(tl.float32))
     i = tl.arange(0, B)
     tl.store(y + tl.program_id(0) * B + i, tl.load(source + i))
+
+
+@triton.jit
+def scaled_by_default(x, y, n, FACTOR: tl.constexpr = 2.0, BLOCK: tl.constexpr = 64, TIMES: tl.constexpr = 1):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + o, tl.load(x + o, mask=o < n) * FACTOR, mask=o < n)

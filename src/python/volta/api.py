@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from . import arg, awkward, kernels, sequences, server
 from .answers import Classes, Lifted, Rows, Slack
-from .calls import Args, Call, Json, Size, at_size, each, limits, options_of, result_of
+from .calls import Args, Json, Size, at_size, each, limits, result_of
 from .errors import InputError, NotProved, ServerError
 from .kernels import Grid, Kernel, SizedGrid
+from .keywords import options_of
+from .launches import Launch, asked
 from .prepared import Prepared
 from .results import Result
 
@@ -21,7 +24,7 @@ SizedArgs = Args | Callable[..., Args]
 def check(
     reference: object,
     optimized: object,
-    *,
+    *given: object,
     args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
@@ -52,61 +55,46 @@ def check(
     Raises `InputError` where the call makes no sense, `CompileError` where a compiler rejects a kernel, `ServerError` where
     the program cannot be found or ends.
     """
-    if sizes is not None:
-        return _each(
-            (args, grid),
-            sizes,
-            lambda size: check(
-                reference,
-                optimized,
-                args=at_size(args, size),
-                grid=at_size(grid, size),
-                block=block,
-                dynamic_shared=dynamic_shared,
-                timeout=timeout,
-                budget=budget,
-                **options,
-            ),
-        )
-    if callable(args):
-        raise InputError("`args` is a function only where `sizes` are given")
+    launch, own = asked((reference, optimized), given, Launch(args, grid, block, dynamic_shared), options)
+
+    def one(launched: Launch) -> Result:
+        return _checked(reference, optimized, launched, own, limits(timeout, budget))
+
+    return _each(launch, sizes, one)
+
+
+def _checked(reference: object, optimized: object, launch: Launch, options: Mapping[str, Any], limit: Json) -> Result:
+    """One check."""
     if sequences.is_sequence(reference) or sequences.is_sequence(optimized):
-        if args is not None or grid is not None or block is not None or dynamic_shared is not None:
+        if launch.says_something:
             raise InputError("each launch of a sequence has its own arguments: say kernel.launch(x, y, grid=..., block=...)")
         sides = {"reference": reference, "optimized": optimized}
-        request, arrays = sequences.request("check", sides, options_of(options), limits(timeout, budget))
+        request, arrays = sequences.request("check", sides, options_of(options), limit)
         return result_of(server.ask(request), arrays)
-    known = {"args": args, "grid": grid}
-    prepared = Prepared(kernels.coerce(reference, **known), Call(args, grid, block, dynamic_shared), options)
-    return prepared.once(optimized, limits(timeout, budget))
+    return Prepared(launch.kernel(reference), launch, options).once(optimized, limit)
 
 
-def _each(functions: Sequence[Any], sizes: Sequence[Size] | str, one: Callable[[Size], Result]) -> Result:
-    """A question at several sizes, or at awkward ones of the names that arguments and grid are functions of."""
+def _each(launch: Launch, sizes: Sequence[Size] | str | None, one: Callable[[Launch], Result]) -> Result:
+    """A question of a launch; with `sizes` at each of them, or at awkward ones of the names that its parts are functions of."""
+    if sizes is None:
+        launch.fixed()
+        return one(launch)
     if not isinstance(sizes, str):
-        return each(sizes, one)
+        return each(sizes, lambda size: one(launch.at(size)))
     if sizes != "awkward":
         raise InputError(f'`sizes` is a list of dicts, or "awkward", not {sizes!r}')
-    return awkward.check(awkward.names_of(*functions), one)
+    return awkward.check(awkward.names_of(*launch.functions()), lambda size: one(launch.at(size)))
 
 
 class Question:
     """A question about one kernel: its launch, and how it is asked."""
 
-    def __init__(
-        self,
-        kernel: object,
-        args: Args | None,
-        grid: SizedGrid | None,
-        block: Grid | None,
-        dynamic_shared: int | None,
-        options: dict[str, Any],
-    ) -> None:
-        subject = kernels.coerce(kernel, args=args, grid=grid)
+    def __init__(self, kernel: object, launch: Launch, options: Mapping[str, Any]) -> None:
+        subject = launch.kernel(kernel)
         if not isinstance(subject, Kernel):
             raise InputError("this is asked of a kernel: not of a formula, and not of a function")
         self.kernel = subject
-        self.call = Call(args, grid, block, dynamic_shared)
+        self.call = launch.call(subject)
         self.call.fits(subject, bool(options.get("any")))
         self.launch: Json = {
             "names": self.call.numbered(subject),
@@ -131,7 +119,7 @@ class Question:
 
 def race(
     kernel: object,
-    *,
+    *given: object,
     args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
@@ -147,32 +135,21 @@ def race(
     `result.launches` is that scope. `deterministic=True` asks whether every schedule gives the same bits
     (`result.deterministic`).
     """
-    if sizes is not None:
-        return _each(
-            (args, grid),
-            sizes,
-            lambda size: race(
-                kernel,
-                args=at_size(args, size),
-                grid=at_size(grid, size),
-                block=block,
-                dynamic_shared=dynamic_shared,
-                timeout=timeout,
-                budget=budget,
-                **options,
-            ),
-        )
-    if callable(args):
-        raise InputError("`args` is a function only where `sizes` are given")
-    if sequences.is_sequence(kernel):
-        asked, arrays = sequences.request("race", {"kernel": kernel}, options_of(options), limits(timeout, budget))
-        return result_of(server.ask(asked), arrays)
-    return Question(kernel, args, grid, block, dynamic_shared, options).ask("race", limits(timeout, budget))
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    limit = limits(timeout, budget)
+
+    def one(launched: Launch) -> Result:
+        if sequences.is_sequence(kernel):
+            request, arrays = sequences.request("race", {"kernel": kernel}, options_of(own), limit)
+            return result_of(server.ask(request), arrays)
+        return Question(kernel, launched, own).ask("race", limit)
+
+    return _each(launch, sizes, one)
 
 
 def slack(
     kernel: object,
-    *,
+    *given: object,
     args: Args | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
@@ -183,13 +160,14 @@ def slack(
 ) -> Slack:
     """Which barriers, waits and fences a launch needs: `result.sync` has each with its state, `result.together` those that can
     go at once. Arguments as those of `race`; `result.verdict` is that of the kernel as it is."""
-    asked = Question(kernel, args, grid, block, dynamic_shared, options)
-    return Slack.of(asked.ask("slack", limits(timeout, budget)))
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    launch.fixed()
+    return Slack.of(Question(kernel, launch, own).ask("slack", limits(timeout, budget)))
 
 
 def lift(
     kernel: object,
-    *,
+    *given: object,
     args: Args | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
@@ -199,14 +177,15 @@ def lift(
     **options: Any,
 ) -> Lifted:
     """What a kernel computes: `result.formulas` by the names of the outputs, each proved. Arguments as those of `race`."""
-    asked = Question(kernel, args, grid, block, dynamic_shared, options)
-    return Lifted.of(asked.ask("lift", limits(timeout, budget)))
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    launch.fixed()
+    return Lifted.of(Question(kernel, launch, own).ask("lift", limits(timeout, budget)))
 
 
 def rows(
     kernel: object,
     pattern: str,
-    *,
+    *given: object,
     args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
@@ -227,31 +206,34 @@ def rows(
 
     Raises `InputError` where the pattern names no array or no dimension.
     """
-    options = {**options, "rows": pattern, "values": values}
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    own = {**own, "rows": pattern, "values": values}
     every = list(sizes) if sizes is not None else [{}]
     if not every:
         raise InputError("`sizes` is empty: nothing would be checked")
+    if sizes is None:
+        launch.fixed()
 
-    def asked(size: Size) -> tuple[Json, dict[str, arg.Array]]:
+    def request(size: Size) -> tuple[Json, dict[str, arg.Array]]:
         launched = _launched(kernel, size)
         if sequences.is_sequence(launched):
-            return sequences.request("rows", {"kernel": launched}, options_of(options), limits(timeout, budget))
-        question = Question(launched, at_size(args, size), at_size(grid, size), block, dynamic_shared, options)
+            return sequences.request("rows", {"kernel": launched}, options_of(own), limits(timeout, budget))
+        question = Question(launched, launch.at(size), own)
         return {"op": "rows", **question.subject(), "formats": ["human"], **limits(timeout, budget)}, question.arrays()
 
-    smallest, _ = asked(min(every, key=lambda size: sum(size.values())))
+    smallest, _ = request(min(every, key=lambda size: sum(size.values())))
     subject = {key: smallest[key] for key in ("kernel", "launch")}
 
     def one(size: Size) -> Rows:
-        request, arrays = asked(size)
-        return Rows.of(result_of(server.ask({**request, "smallest": subject}), arrays))
+        made, arrays = request(size)
+        return Rows.of(result_of(server.ask({**made, "smallest": subject}), arrays))
 
     return one(every[0]) if sizes is None else each(every, one)
 
 
 def _launched(kernel: object, size: Size) -> object:
     """A kernel, or what a wrapper launches at a size: a kernel too where it is one."""
-    if not callable(kernel) or kernels.is_jit(kernel) or isinstance(kernel, Kernel):
+    if not callable(kernel) or kernels.is_triton(kernel) or isinstance(kernel, Kernel):
         return kernel
     from .recording import record
 
@@ -262,13 +244,12 @@ def _launched(kernel: object, size: Size) -> object:
 
 def classes(
     kernel: object,
-    *,
+    *given: object,
     configs: Sequence[Any] | str = "all",
     args: Args | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
-    arch: int = 80,
     timeout: float | None = None,
     budget: int | None = None,
     **options: Any,
@@ -281,40 +262,42 @@ def classes(
 
     Raises `InputError` for fewer than two kernels, `CompileError` where a compiler rejects one.
     """
-    labels, members = _members(kernel, configs, args, grid, arch)
-    call = Call(args, grid, block, dynamic_shared)
+    subjects = kernel if isinstance(kernel, (list, tuple)) else [kernel]
+    launch, own = asked(subjects, given, Launch(args, grid, block, dynamic_shared), options)
+    launch.fixed()
+    labels, members = _members(subjects, configs, launch)
+    call = launch.call(*members)
     first = members[0]
     listed = [{**k.request(), **call.side(k)} for k in members]
     request: Json = {
         "op": "classes",
         "kernels": listed,
-        "launch": {**call.options(first, options_of(options)), "names": call.numbered(first)},
+        "launch": {**call.options(first, options_of(own)), "names": call.numbered(first)},
         "formats": ["human"],
         **limits(timeout, budget),
     }
     return Classes.of(result_of(server.ask(request), call.arrays(first)), labels)
 
 
-def _members(kernel: object, configs: Any, args: Args | None, grid: Any, arch: int) -> tuple[list[str], list[Kernel]]:
-    if kernels.is_jit(kernel):
-        from .triton_kernels import configurations, triton
+def _members(subjects: Sequence[object], configs: Any, launch: Launch) -> tuple[list[str], list[Kernel]]:
+    if len(subjects) == 1 and kernels.is_triton(subjects[0]):
+        from .triton_kernels import configurations
 
-        chosen = configurations(kernel) if configs == "all" else list(configs)
-        named = args if isinstance(args, dict) else {}
-        given = [] if named else list(args or [])
-        made = [triton(kernel, *given, grid=grid, arch=arch, config=c, **named) for c in chosen]
-        return [str(c) for c in chosen], made
-    listed = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
-    found = [kernels.coerce(k, args=args, grid=grid) for k in listed]
-    if len(found) < 2 or not all(isinstance(k, Kernel) for k in found):
-        raise InputError("classes are of a list of two kernels or more, or of the configurations of a Triton function")
+        chosen = configurations(subjects[0]) if configs == "all" else list(configs)
+        each_config = [replace(launch, keywords={**launch.keywords, "config": 0 if c is None else c}) for c in chosen]
+        labels, found = [str(c) for c in chosen], [one.kernel(subjects[0]) for one in each_config]
+    else:
+        found = [launch.kernel(k) for k in subjects]
+        labels = [k.entry or k.name for k in found if isinstance(k, Kernel)]
     members = [k for k in found if isinstance(k, Kernel)]
-    return [k.entry or k.name for k in members], members
+    if len(members) < 2 or len(members) != len(found):
+        raise InputError("classes are of a list of two kernels or more, or of the configurations of a Triton function")
+    return labels, members
 
 
 def run(
     kernel: object,
-    *args: object,
+    *given: object,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
@@ -324,12 +307,20 @@ def run(
 ) -> Any:
     """Executes a kernel on numbers, without a GPU: its outputs as NumPy arrays, one alone or a tuple in order.
 
-    NumPy arrays among `args` are inputs with their contents; outputs are `volta.arg.output(...)`.
+    NumPy arrays among the arguments are inputs with their contents; outputs are `volta.arg.output(...)`. A kernel that brings
+    its arguments takes the contents of what it reads, in order or by name: `volta.run(volta.triton(...), x=array)`.
     Raises `NotProved` with the report where the run has a race or a memory error, or is not possible.
     """
-    given = [arg.known(a) if isinstance(a, np.ndarray) else a for a in args]
-    question = Question(kernel, given, grid, block, dynamic_shared, options)
-    out = tuple(outputs(question.ask("run", limits(timeout, budget))).values())
+    if isinstance(kernel, Kernel) and kernel.args:
+        names = [n for n in kernel.names if n in options]
+        subject: object = kernel.with_contents(given, {n: options.pop(n) for n in names})
+        given = ()
+    else:
+        subject = kernel
+        given = tuple(arg.known(a) if isinstance(a, np.ndarray) else a for a in given)
+        options = {k: arg.known(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
+    launch, own = asked([subject], given, Launch(None, grid, block, dynamic_shared), options)
+    out = tuple(outputs(Question(subject, launch, own).ask("run", limits(timeout, budget))).values())
     return out[0] if len(out) == 1 else out
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from . import arg, kernels, waits
-from .errors import InputError, KeywordError, ServerError
+from .errors import InputError, ServerError
 from .foreign import name as name_of
 from .kernels import Formula, Function, Grid, Kernel, Reference, SizedGrid
+from .keywords import spoken
 from .results import Result, Verdict
 
 Json = dict[str, Any]
@@ -19,28 +19,6 @@ Size = Mapping[str, int]
 
 #: Kernels of a text that are named where one has to be chosen.
 MOST_NAMED = 32
-
-#: Keys of a manifest that a call may give as keywords.
-OPTIONS = frozenset(
-    (
-        *("strict", "warp_sync", "exact_constants", "probabilistic", "precision", "wmma_layout", "memory_limit"),
-        *("alias", "map", "assume", "only", "deny", "buffers", "cluster", "masks_are_infinite", "rounding", "arch", "bits"),
-        *("any", "cta", "deterministic", "seed", "names", "rows", "values"),
-    )
-)
-
-#: Keywords that the questions take by themselves.
-_SIGNATURE = ("args", "grid", "block", "dynamic_shared", "sizes", "timeout", "budget")
-
-
-def options_of(options: Mapping[str, Any]) -> Json:
-    """Keywords of a call as keys of a launch."""
-    strange = sorted(set(options) - OPTIONS)
-    if strange:
-        close = difflib.get_close_matches(strange[0], [*OPTIONS, *_SIGNATURE], n=1)
-        meant = f"did you mean {close[0]}=? " if close else ""
-        raise KeywordError(f"unknown keyword {strange[0]!r}; {meant}the options are {', '.join(sorted(OPTIONS))}")
-    return {k.replace("_", "-"): v for k, v in options.items() if v is not None}
 
 
 def positional(args: Args | None) -> tuple[list[arg.Arg], list[str | None]]:
@@ -66,9 +44,10 @@ class Call:
         if len(found) > 1:
             listed = ", ".join(name_of(n) for n, _ in found[:MOST_NAMED]) + (", ..." if len(found) > MOST_NAMED else "")
             raise InputError(f"{name_of(kernel.name)} holds several kernels, {listed}: say which with entry=")
-        if not found or not found[0][1].strip() or kernel.args or not self.args:
+        positions = self.positions(kernel)
+        if not found or not found[0][1].strip() or kernel.args or not positions:
             return  # The program says that there is no such entry, that it has no parameters, or which arguments are missing.
-        parameters, count = self.parameter_names(kernel), len(self.args)
+        parameters, count = self.parameter_names(kernel), len(positions)
         listed = f"{len(parameters)} parameters ({', '.join(parameters)})"
         if count > len(parameters):
             raise InputError(f"`{found[0][0]}` has {listed}, and args gives {count}")
@@ -78,8 +57,9 @@ class Call:
 
     def side(self, kernel: Kernel) -> Json:
         """The keys of one kernel."""
-        bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.args))
+        bound = self.by_position(kernel)
         out: Json = {"args": {str(k): v.text(k) if isinstance(v, arg.Pointers) else arg.text(v) for k, v in bound.items()}}
+        out["args"] |= {n: arg.text(v) for n, v in self.variables(kernel).items()}
         grid = kernel.grid if kernel.grid is not None else self.grid
         if callable(grid):
             raise InputError("a grid is a function where `sizes` are given, or of a Triton function: say how many CTAs there are")
@@ -96,12 +76,24 @@ class Call:
             out["entry"] = kernel.entry
         return out
 
+    def variables(self, kernel: Kernel) -> dict[str, arg.Arg]:
+        """The arguments whose name is that of a variable of the module."""
+        return {n: a for n, a in zip(self.names, self.args) if n is not None and n in kernel.variables}
+
+    def positions(self, kernel: Kernel) -> list[int]:
+        """The arguments that are bound to parameters, in order."""
+        return [i for i, n in enumerate(self.names) if n is None or n not in kernel.variables]
+
+    def by_position(self, kernel: Kernel) -> dict[int, arg.Arg]:
+        """What the parameters of a kernel are bound to."""
+        return dict(kernel.args) or {at: self.args[i] for at, i in enumerate(self.positions(kernel))}
+
     def parameter_names(self, kernel: Kernel) -> list[str]:
         """The names of a kernel's parameters for people, as far as they are known."""
-        parameters = kernel.parameters()
-        named: list[str | None] = list(kernel.names) or list(self.names)
+        parameters, positions = kernel.parameters(), self.positions(kernel)
+        named: list[str | None] = list(kernel.names) or [self.names[i] for i in positions]
         # A text without the entry has no names: the program says so.
-        parameters = parameters or [f"arg{i}" for i in range(len(self.args))]
+        parameters = parameters or [f"arg{i}" for i in range(len(positions))]
         named += [None] * (len(parameters) - len(named))
         return [n or p for n, p in zip(named, parameters)]
 
@@ -112,8 +104,9 @@ class Call:
     def arrays(self, kernel: Kernel) -> dict[str, arg.Array]:
         """The arrays of a kernel by the names of its parameters."""
         names = self.parameter_names(kernel)
-        bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.args))
+        bound = self.by_position(kernel)
         own = {names[k]: v for k, v in bound.items() if isinstance(v, arg.Array) and k < len(names)}
+        own |= {n: v for n, v in self.variables(kernel).items() if isinstance(v, arg.Array)}
         return own | targets(bound)
 
     def options(self, kernel: Kernel, options: Json) -> Json:
@@ -123,11 +116,11 @@ class Call:
     def bound(self, kernel: Kernel) -> list[tuple[str, arg.Arg]]:
         """The arguments of a kernel in order, with the names of its parameters."""
         names = self.parameter_names(kernel)
-        return [(names[k], v) for k, v in sorted((dict(kernel.args) or dict(enumerate(self.args))).items())]
+        return [(names[k], v) for k, v in sorted(self.by_position(kernel).items())]
 
     def buffers(self, *kernels_: Kernel) -> Json:
         """The targets of arrays of pointers as a request declares them, if there are any."""
-        found = {n: a for k in kernels_ for n, a in targets(dict(k.args) or dict(enumerate(self.args))).items()}
+        found = {n: a for k in kernels_ for n, a in targets(self.by_position(k)).items()}
         return {"buffers": {n: a.text() for n, a in found.items()}} if found else {}
 
 
@@ -192,7 +185,7 @@ def result_of(answer: Json, arrays: Mapping[str, arg.Array]) -> Result:
     verdict = report.get("verdict") if isinstance(report, dict) else None
     if not isinstance(report, dict) or not isinstance(verdict, str) or verdict not in RANK or not isinstance(text, str):
         raise ServerError(f"the program answers with something else than a report: {name_of(answer)}")
-    found = Result(cast(Verdict, verdict), report, text, arrays)
+    found = Result(cast(Verdict, verdict), report, spoken(text), arrays)
     try:
         # What cannot be read is said here, and not where somebody looks at it.
         _ = found.defects, found.warnings, found.unknown, found.denied, found.category
@@ -210,7 +203,7 @@ META = "meta"
 
 def at_size(value: Any, size: Size) -> Any:
     """An argument that may depend on a size: a function of the names in it is called."""
-    if not callable(value) or hasattr(value, "shape") or kernels.is_jit(value):
+    if not callable(value) or hasattr(value, "shape") or kernels.is_triton(value):
         return value
     code = getattr(value, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else tuple(size)

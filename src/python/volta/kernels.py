@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import re
@@ -9,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from . import arg
 from .errors import InputError
@@ -21,6 +24,14 @@ SizedGrid = Grid | Callable[..., Grid]
 
 #: What was looked ahead for is not tried again at fewer spaces.
 _ENTRY = re.compile(r"\.entry(?=(\s+))\1([\w$]+)\s*(\()?")
+#: A declaration of an entry: up to the end of its parameters, its name.
+_DECLARED = re.compile(r"(\.visible\s+\.entry\s+([\w$]+)\s*\(([^)]*)\))")
+#: A variable of a module: its name stands before the extents, the initial value or the end.
+_VARIABLE = re.compile(
+    r"^[ \t]*(?:\.(?:visible|extern|weak|common)[ \t]+)?\.(?:global|const)[ \t]"
+    r"(?:[ \t]*\.\w+(?:[ \t]+\d+)?)*[ \t]+([\w$]+)[ \t]*[\[=;]",
+    re.M,
+)
 _WORD = re.compile(r"[\w$]+")
 
 
@@ -40,6 +51,8 @@ class Kernel:
     grid: Grid | None = None
     block: Grid | None = None
     dynamic_shared: int | None = None
+    #: Whether it runs at all: on an empty grid it does not.
+    is_launched: bool = True
     #: What a compiler knows of the use of each array, by position: `in`, `out` or `inout`.
     uses: Mapping[int, str] = field(default_factory=dict)
     #: Fields of parameters that are passed by value, by `POSITION+BYTES`.
@@ -74,6 +87,11 @@ class Kernel:
         found = (_WORD.match(end.rstrip()[::-1]) for end in ends if ".param" in end)
         return [word[0][::-1] for word in found if word]
 
+    @functools.cached_property
+    def variables(self) -> frozenset[str]:
+        """The names of the module's variables in global and constant memory."""
+        return frozenset(_VARIABLE.findall(self.ptx))
+
     def launch(
         self, *args: object, grid: Grid | None = None, block: Grid | None = None, dynamic_shared: int | None = None
     ) -> Kernel:
@@ -85,6 +103,42 @@ class Kernel:
             block=self.block if block is None else block,
             dynamic_shared=self.dynamic_shared if dynamic_shared is None else dynamic_shared,
         )
+
+    def with_contents(self, given: Sequence[object], named: Mapping[str, object]) -> Kernel:
+        """It with the contents of the arrays that it was bound to and that have none: in order, or by name.
+
+        Raises `InputError` where an array has another shape, or there is none for it."""
+        open_ = {
+            n: (i, a)
+            for i, n in enumerate(self.names)
+            if isinstance(a := self.args.get(i), arg.Array) and a.contents is None and a.role in (None, "in", "inout")
+        }
+        if len(given) > len(open_):
+            raise InputError(f"{self!r} reads {', '.join(open_) or 'no array'}, and {len(given)} arrays are given")
+        values = dict(zip(open_, given)) | dict(named)
+        bound = dict(self.args)
+        for name, value in values.items():
+            if name not in open_:
+                raise InputError(f"{self!r} takes no contents for `{name}`: it reads {', '.join(open_) or 'no array'}")
+            at, array = open_[name]
+            data = np.asarray(value)
+            if data.shape != array.shape:
+                raise InputError(f"`{name}` has the shape {array.shape}, and the array that is given {data.shape}")
+            bound[at] = replace(array, contents=arg.contents_of(data.astype(arg.numpy_type(array.type))))
+        missing = [n for n, (i, a) in open_.items() if bound[i] is a and a.role is not None]
+        if missing:
+            raise InputError(f"{self!r} reads `{missing[0]}`, which has no contents: say {missing[0]}=array")
+        return replace(self, args=bound)
+
+    def __getitem__(self, extents: Any) -> Kernel:
+        """It on a grid, or with a grid and a block: `kernel[grid]`, `kernel[grid, block]`."""
+        given = extents if isinstance(extents, tuple) else (extents,)
+        if not 1 <= len(given) <= 2:
+            raise InputError(f"a launch is kernel[grid] or kernel[grid, block], each a number or (x, y, z), not {extents!r}")
+        return replace(self, grid=given[0], block=self.block if len(given) == 1 else given[1])
+
+    #: Extents are no elements.
+    __iter__ = None
 
     def __repr__(self) -> str:
         return f"<volta.Kernel {name_of(self.name)}{'' if self.entry is None else ': ' + name_of(self.entry)}>"
@@ -136,15 +190,21 @@ def is_ptx(text: str) -> bool:
     return re.search(r"^[ \t]*\.version[ \t]+\d", text, re.M) is not None
 
 
-def coerce(value: object, **launch: Any) -> Reference:
-    """A kernel, formula or function from whatever stands for one."""
+def coerce(value: object, compile_timeout: float | None = None) -> Reference:
+    """A kernel, formula or function from whatever stands for one, but for Triton functions, which need their launch.
+
+    `compile_timeout` is in seconds, `None` for what compilers have."""
     if isinstance(value, (Kernel, Formula, Function)):
         return value
+    if is_triton(value):
+        name = name_of(getattr(value, "__name__", value))
+        raise InputError(f"{name} is a Triton function: say how it is launched, volta.triton({name}, x, y, grid=...)")
+    timeout: dict[str, Any] = {} if compile_timeout is None else {"timeout": compile_timeout}
     if isinstance(value, Path):
         if value.suffix in (".cu", ".cuh"):
             from .nvcc import cuda
 
-            return cuda(value, timeout=launch.get("compile_timeout", 120))
+            return cuda(value, **timeout)
         return ptx(value)
     if isinstance(value, str):
         if is_ptx(value):
@@ -152,17 +212,10 @@ def coerce(value: object, **launch: Any) -> Reference:
         if "__global__" in value:
             from .nvcc import cuda
 
-            return cuda(value, timeout=launch.get("compile_timeout", 120))
+            return cuda(value, **timeout)
         if "\n" not in value and value.endswith((".ptx", ".cu")):
-            return coerce(Path(value), **launch)
+            return coerce(Path(value), compile_timeout)
         raise InputError("a text is PTX, CUDA with a __global__ function, or a path; a formula is volta.formula(text)")
-    if is_jit(value):
-        from .triton_kernels import triton
-
-        args, grid = launch.get("args"), launch.get("grid")
-        names = None if not isinstance(args, Mapping) else args
-        given: list[Any] = list(names.values() if names is not None else args or [])
-        return triton(value, *given, grid=(1,) if grid is None else grid)
     if callable(value):
         return Function(value)
     raise InputError(f"{name_of(repr(value))} is no kernel, formula or function")
@@ -178,6 +231,44 @@ def is_jit(value: object) -> bool:
             return False
         value, seen = value.fn, seen + 1
     return False
+
+
+def shape_of(value: object) -> tuple[Any, Any] | None:
+    """The Triton function and the grid of `function[grid]`; `None` for anything else."""
+    if isinstance(value, functools.partial) and "grid" in value.keywords:
+        owner = getattr(value.func, "__self__", None)
+        return (owner, value.keywords["grid"]) if owner is not None and is_jit(owner) else None
+    code, cells = getattr(value, "__code__", None), getattr(value, "__closure__", None)
+    if code is None or not cells or getattr(value, "__name__", "") != "<lambda>":
+        return None
+    held = dict(zip(code.co_freevars, cells))
+    if not {"self", "grid"} <= held.keys():
+        return None
+    owner = held["self"].cell_contents
+    return (owner, held["grid"].cell_contents) if is_jit(owner) else None
+
+
+def is_triton(value: object) -> bool:
+    """Whether a value is a Triton function, with or without its grid."""
+    return is_jit(value) or shape_of(value) is not None
+
+
+def unlaunched(kernel: Kernel) -> Kernel:
+    """What a launch of Triton on a grid without CTAs does: nothing. A kernel of one thread that ends at once stands for it.
+
+    The parameters stay, so that what its arrays held before the launch is what they hold after it."""
+    head, _, _ = next(m for m in _DECLARED.findall(kernel.ptx) if kernel.entry in (None, m[1]))
+    lines = [line for line in kernel.ptx.splitlines() if line.startswith((".version", ".target", ".address_size"))]
+    text = "\n".join([*lines, f"{head}\n.reqntid 1\n{{\n\tret;\n}}\n"])
+    hidden = dict.fromkeys(range(len(kernel.args), len(kernel.parameters())), 0)
+    return replace(
+        kernel,
+        ptx=text,
+        name=f"{kernel.name} on an empty grid: nothing is launched",
+        args={**kernel.args, **hidden},
+        grid=1,
+        is_launched=False,
+    )
 
 
 def grid_of(grid: Grid) -> list[int]:

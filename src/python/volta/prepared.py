@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import apart, arg, kernels, server, waits
-from .calls import Args, Call, Json, limits, options_of, pairs, resolve, result_of
+from .calls import Args, Call, Json, limits, pairs, resolve, result_of
 from .errors import CompileError, InputError
 from .kernels import Formula, Grid, Kernel, Reference, SizedGrid
+from .keywords import options_of
+from .launches import Launch, asked
 from .results import Replay, Result, failed
 
 #: Seconds that a proof has at least, whatever its compiler took.
@@ -50,7 +52,7 @@ class Replayed:
         }
         call = Call(None, self.grid, self.block, self.dynamic_shared)
         call.args, call.names = list(self.args), list(self.names)
-        bound: dict[int, arg.Arg] = dict(kernel.args) or dict(enumerate(self.args))
+        bound = call.by_position(kernel)
         names = call.parameter_names(kernel)
         values = {i: known.get(names[i], v) if isinstance(v, arg.Array) else v for i, v in bound.items()}
         for i, v in bound.items():
@@ -58,15 +60,17 @@ class Replayed:
                 values[i] = arg.Pointers(tuple(known.get(n, a).named(n) for n, a in v.targets(i).items()))
         block = kernel.block if kernel.args else kernel.block or self.block
         launched = replace(kernel, args=values, block=block, names=tuple(names))
-        return outputs(Question(launched, None, self.grid, self.block, self.dynamic_shared, {}).ask("run", {}))
+        variables = {n: known.get(n, v) for n, v in call.variables(kernel).items()}
+        launch = Launch(variables, self.grid, self.block, self.dynamic_shared)
+        return outputs(Question(launched, launch, {}).ask("run", {}))
 
 
 class Prepared:
     """A reference that many candidates are checked against; `volta.prepare` makes it."""
 
-    def __init__(self, reference: Reference, call: Call, options: Mapping[str, Any]) -> None:
+    def __init__(self, reference: Reference, launch: Launch, options: Mapping[str, Any]) -> None:
         self.reference = reference
-        self.call = call
+        self.launch = launch
         self.options = options_of(options)
         self._handle: tuple[server.Server, str] | None = None
         #: A function of arrays is one formula for all candidates that name their arguments alike.
@@ -74,16 +78,13 @@ class Prepared:
 
     def kernel_of(self, candidate: object, timeout: float | None = None) -> Kernel:
         """A candidate as a kernel, compiled if need be, within `timeout` seconds."""
-        launch: dict[str, Any] = {"args": self.call.args or None, "grid": self.call.grid}
-        if timeout is None:
-            found = kernels.coerce(candidate, **launch)
-        elif kernels.is_jit(candidate):
+        if timeout is not None and kernels.is_triton(candidate):
             # Triton compiles inside of this process: a child of it can be ended.
             from .triton_kernels import LOCK
 
-            found = apart.call(lambda: kernels.coerce(candidate, **launch), timeout, "Triton", LOCK)
+            found = apart.call(lambda: self.launch.kernel(candidate), timeout, "Triton", LOCK)
         else:
-            found = kernels.coerce(candidate, compile_timeout=timeout, **launch)
+            found = self.launch.kernel(candidate, timeout)
         if not isinstance(found, Kernel):
             raise InputError("the optimized side is a kernel")
         return found
@@ -94,42 +95,44 @@ class Prepared:
             return None
         running = server.get()
         if self._handle is None or self._handle[0] is not running:
-            self.call.fits(self.reference)
-            options = self.call.options(self.reference, self.options)
-            launch = {**options, **self.call.buffers(self.reference), "reference": self.call.side(self.reference)}
+            call = self.launch.call(self.reference)
+            call.fits(self.reference)
+            options = call.options(self.reference, self.options)
+            launch = {**options, **call.buffers(self.reference), "reference": call.side(self.reference)}
             request = {"op": "prepare", "reference": self.reference.request(), "launch": launch}
             self._handle = (running, str(server.get_answer(running, request).get("handle")))
         return self._handle[1]
 
     def request(self, optimized: Kernel, limit: Json, handle: str | None = None) -> tuple[Json, dict[str, arg.Array]]:
         """The request that checks a candidate, and the arrays that its report names."""
-        self.call.fits(optimized)
-        reference = self._resolved(optimized)
+        call = self.launch.call(self.reference, optimized)
+        call.fits(optimized)
+        reference = self._resolved(optimized, call)
         sides = [k for k in (reference, optimized) if isinstance(k, Kernel)]
         if isinstance(reference, Kernel):
-            self.call.fits(reference)
-        launch: Json = {"optimized": self.call.side(optimized), **self.call.buffers(*sides)}
+            call.fits(reference)
+        launch: Json = {"optimized": call.side(optimized), **call.buffers(*sides)}
         named = optimized
         if isinstance(reference, Kernel):
             named = reference
             launch["map"] = pairs(reference, optimized)
-        launch["names"] = self.call.numbered(named)
+        launch["names"] = call.numbered(named)
         out: Json = {"op": "check", "optimized": optimized.request(), "launch": launch, "formats": ["human"], **limit}
         if handle is not None:
             out["handle"] = handle
         else:
             out["reference"] = reference.request()
-            launch.update(self.call.options(named, self.options))
+            launch.update(call.options(named, self.options))
             if isinstance(reference, Kernel):
-                launch["reference"] = self.call.side(reference)
-        return out, self.call.arrays(named)
+                launch["reference"] = call.side(reference)
+        return out, call.arrays(named)
 
-    def _resolved(self, optimized: Kernel) -> Kernel | Formula:
+    def _resolved(self, optimized: Kernel, call: Call) -> Kernel | Formula:
         if isinstance(self.reference, Kernel):
             return self.reference
-        key = tuple(self.call.bound(optimized))
+        key = tuple(call.bound(optimized))
         if key not in self._formulas:
-            self._formulas[key] = resolve(self.reference, optimized, self.call)
+            self._formulas[key] = resolve(self.reference, optimized, call)
         return self._formulas[key]
 
     def once(self, candidate: object, limit: Json) -> Result:
@@ -141,9 +144,10 @@ class Prepared:
     def _judged(self, request: Json, arrays: Mapping[str, arg.Array], kernel: Kernel) -> Result:
         result = result_of(server.ask(request), arrays)
         reference = self.reference if isinstance(self.reference, Kernel) else None
-        grid = None if callable(self.call.grid) else self.call.grid
-        replayed = Replayed(reference, kernel, tuple(self.call.args), tuple(self.call.names), grid, self.call.block, arrays)
-        return replace(result, replay_=replace(replayed, dynamic_shared=self.call.dynamic_shared))
+        call = self.launch.call(self.reference, kernel)
+        grid = None if callable(call.grid) else call.grid
+        replayed = Replayed(reference, kernel, tuple(call.args), tuple(call.names), grid, call.block, arrays, call.dynamic_shared)
+        return replace(result, replay_=replayed)
 
     def __getstate__(self) -> dict[str, Any]:
         # The program is this process's own.
@@ -234,18 +238,19 @@ class Prepared:
 
 def prepare(
     reference: object,
-    *,
+    *given: object,
     args: Args | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
-    **options: Any,
+    **keywords: Any,
 ) -> Prepared:
     """A reference that is read once, for many candidates: `prepare(...).check_many(candidates, timeout=10)`.
 
-    Arguments as those of `check`, for all candidates alike. Raises `InputError` or `CompileError` where the reference itself is
-    wrong; what is wrong with a candidate is a result.
+    Arguments and keywords as those of `check`, for all candidates alike. Raises `InputError` or `CompileError` where the
+    reference itself is wrong; what is wrong with a candidate is a result.
     """
-    out = Prepared(kernels.coerce(reference, args=args, grid=grid), Call(args, grid, block, dynamic_shared), options)
+    launch, options = asked([reference], given, Launch(args, grid, block, dynamic_shared), keywords, is_open=True)
+    out = Prepared(launch.kernel(reference), launch, options)
     out.handle()
     return out

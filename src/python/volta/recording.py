@@ -337,7 +337,8 @@ def _triton(out: Recording, arch: int) -> Iterator[None]:
         given = dict(zip((p.name for p in function.params), args)) | kwargs
         plain = {k: _argument(out, v) for k, v in given.items()}
         kernel = triton_kernels.triton(self, grid=_grid(grid), arch=arch, **plain)
-        out.launched(kernel, given)
+        if kernel.is_launched:
+            out.launched(kernel, given)
         if isinstance(self, Autotuner):
             self.best_config = self.configs[0]
         return kernel

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from . import arg, foreign
 from .errors import InputError, NotProved
 from .foreign import lines
+from .keywords import spoken
 
 Verdict = Literal["equivalent", "clean", "ran", "lifted", "not-equivalent", "defective", "unknown"]
 Category = Literal[
@@ -92,11 +93,11 @@ class Finding:
         """From JSON."""
         return cls(
             str(entry["kind"]),
-            str(entry["message"]),
+            spoken(str(entry["message"])),
             entry.get("kernel"),
             int(entry.get("count", 1)),
             tuple(Site.of(s) for s in entry.get("sites", [])),
-            entry.get("hint"),
+            None if entry.get("hint") is None else spoken(str(entry["hint"])),
         )
 
     def __str__(self) -> str:
@@ -329,7 +330,7 @@ class Result:
         return f"{text}\n\ncounterexample:\n{lines(example)}"
 
     def __repr__(self) -> str:
-        return f"<volta.Result {self.verdict}>"
+        return f"<volta.{type(self).__name__} {self.verdict}{'' if self.ok else f': {self.hint}'}>"
 
     def _repr_html_(self) -> str:
         colour = {True: "#1a7f37", False: "#cf222e"}[self.ok] if self.verdict != "unknown" else "#9a6700"

@@ -16,7 +16,6 @@ import itertools
 import json
 import os
 import queue
-import re
 import shutil
 import subprocess
 import sysconfig
@@ -31,6 +30,7 @@ from typing import IO, Any
 from . import processes, waits
 from .errors import InputError, ServerError
 from .foreign import lines, name
+from .keywords import spoken
 
 Json = dict[str, Any]
 
@@ -361,26 +361,7 @@ def checked(answer: Json) -> Json:
     found = details.get("sites")
     sites = [s for s in found if isinstance(s, dict)] if isinstance(found, list) else []
     places = [f"\n  {name(s.get('file', ''))}:{s.get('line', 0)}: {name(s.get('text', ''))}" for s in sites]
-    raise InputError(lines(message) + _in_python(message) + "".join(places), details)
-
-
-#: What flags of the command line are called here.
-_KEYWORDS = {
-    **dict.fromkeys(("threads", "block", "ref-block", "opt-block"), "block="),
-    **dict.fromkeys(("grid", "ref-grid", "opt-grid"), "grid="),
-    **dict.fromkeys(("entry", "ref-entry", "opt-entry"), "entry="),
-    **dict.fromkeys(("arg", "ref-arg", "opt-arg", "name"), "args="),
-    "buffer": "volta.arg.pointers([...])",
-    "assume": "assume=[...]",
-    "timeout": "timeout=",
-    "dynamic-shared": "dynamic_shared=",
-}
-
-
-def _in_python(message: str) -> str:
-    """The keywords for the flags that a message names."""
-    found = dict.fromkeys(_KEYWORDS[f] for f in re.findall(r"--([a-z][a-z-]*)", message) if f in _KEYWORDS)
-    return f" (in Python: {', '.join(found)})" if found else ""
+    raise InputError(lines(spoken(message)) + "".join(places), details)
 
 
 def _after_fork() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import arg
 from .errors import CompileError, InputError, KeywordError
-from .kernels import Grid, Kernel
+from .kernels import Grid, Kernel, shape_of, unlaunched
 from .ttir import uses_of
 
 GridLike = Grid | Callable[[dict[str, Any]], Grid]
@@ -150,6 +150,8 @@ def unwrap(fn: Any) -> tuple[Any, list[Any]]:
     """The compiled function under its wrappers (autotuners, heuristics, others with an `fn`), and these from outside."""
     from triton.runtime.jit import JITFunction
 
+    shape = shape_of(fn)
+    fn = fn if shape is None else shape[0]
     wrappers = []
     while not isinstance(fn, JITFunction):
         wrappers.append(fn)
@@ -181,6 +183,9 @@ def triton(
     `config` chooses a configuration by its number, or is one. No GPU is needed.
     Raises `CompileError` with Triton's message.
     """
+    shape = shape_of(fn)
+    if shape is not None:
+        fn, grid = shape[0], shape[1] if grid is None else grid
     function, wrappers = unwrap(fn)
     if grid is None:
         raise KeywordError(
@@ -189,6 +194,9 @@ def triton(
     names = [p.name for p in function.params]
     if len(args) > len(names):
         raise InputError(f"{function.__name__} takes {len(names)} arguments, not {len(args)}")
+    twice = [n for n in names[: len(args)] if n in constexprs]
+    if twice:
+        raise InputError(f"{function.__name__} is given `{twice[0]}` twice: by position and by name")
     bound = dict(zip(names, args)) | constexprs
     options: dict[str, Any] = {k: v for k, v in [("num_warps", num_warps), ("num_stages", num_stages)] if v is not None}
     if not any(hasattr(w, "configs") for w in wrappers):
@@ -197,12 +205,20 @@ def triton(
         bound |= {} if isinstance(config, int) else config.all_kwargs()
     for wrapper in wrappers:
         if hasattr(wrapper, "configs"):
-            chosen = _chosen(function, wrapper.configs, config)
-            bound |= chosen.all_kwargs()
+            chosen = _chosen(function, wrapper.configs, config).all_kwargs()
+            _not_tuned(function, chosen, bound)
+            bound |= chosen
         elif hasattr(wrapper, "values") and isinstance(wrapper.values, Mapping):
             for name, value in wrapper.values.items():
-                bound[name] = value(dict(bound))
+                bound[name] = value(options | bound)
     options |= {k: bound.pop(k) for k in list(bound) if k not in names}
+    # As in a launch, defaults are bound before a grid is asked.
+    bound = {p.name: p.default for p in function.params if p.has_default} | bound
+    missing = [n for n in names if n not in bound]
+    if missing:
+        listed = ", ".join(f"`{n}`" for n in missing)
+        raise InputError(f"{function.__name__} has {len(names)} parameters ({', '.join(names)}): there is nothing for {listed}")
+    bound = {n: bound[n] for n in names}
     arrays = {k: arg.coerce(v) if arg.is_array(v) else v for k, v in bound.items()}
     stand_ins = {k: _stand_in(v) for k, v in arrays.items()}
     try:
@@ -211,6 +227,17 @@ def triton(
         raise InputError(f"the grid of {function.__name__} asks for {e}; there are {', '.join(stand_ins)}") from e
     compiled = _compile(function, stand_ins, options, arch)
     return _kernel(function, compiled, arrays, extents, arch)
+
+
+def _not_tuned(function: Any, chosen: Mapping[str, Any], bound: Mapping[str, Any]) -> None:
+    """What a configuration gives is not given by the launch: Triton itself refuses that too."""
+    twice = sorted(k for k in chosen if k in bound and bound[k] != chosen[k])
+    if twice:
+        raise InputError(
+            f"{function.__name__} is autotuned, and its configuration says {twice[0]}={chosen[twice[0]]!r}: "
+            f"{twice[0]}={bound[twice[0]]!r} cannot be given; config=N chooses another one, "
+            f"volta.triton({function.__name__}.fn, ...) takes none"
+        )
 
 
 def _chosen(function: Any, configs: Sequence[Any], config: Any) -> Any:
@@ -256,6 +283,8 @@ def _kernel(function: Any, compiled: Any, arrays: Mapping[str, Any], grid: Grid,
         if str(signature[name]).startswith("tensordesc"):
             raise CompileError(f"{function.__name__}: `{name}` is a tensor descriptor, which is not supported yet")
         bound[position] = arg.coerce(arrays[name])
+    if 0 in (grid if isinstance(grid, Sequence) else (grid,)):
+        return unlaunched(Kernel(compiled.asm["ptx"], f"{function.__name__}.ptx", compiled.metadata.name, tuple(kept), bound))
     kernel = Kernel(
         ptx=compiled.asm["ptx"],
         name=f"{function.__name__}.ptx",

@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeVar
 from . import api, awkward
 from .calls import Args, at_size
 from .errors import InputError
-from .kernels import Kernel
+from .kernels import Kernel, is_triton
+from .launches import Launch, asked
 from .results import Result
 from .triton_kernels import configurations, triton
 
@@ -52,6 +53,7 @@ class Verification:
     options: dict[str, Any]
     name: str
     constexprs: Callable[..., Mapping[str, Any]] | Mapping[str, Any] = field(default_factory=dict)
+    keywords: Mapping[str, Any] = field(default_factory=dict)
 
     def cases(self) -> Iterator[Case]:
         """Every size with every configuration."""
@@ -63,9 +65,7 @@ class Verification:
     @property
     def is_triton(self) -> bool:
         """Whether the kernel is a Triton function."""
-        from .kernels import is_jit
-
-        return is_jit(self.kernel)
+        return is_triton(self.kernel)
 
     def check(self, case: Case, timeout: float | None = None, budget: int | None = None) -> Result:
         """Checks one case; limits that are given here come before the kernel's own."""
@@ -83,7 +83,9 @@ class Verification:
             return api.check(self.reference, self.kernel, args=args, grid=grid, block=self.block, **options)
         values = list(args.values()) if isinstance(args, Mapping) else list(args)
         given = self.constexprs(**case.size) if callable(self.constexprs) else self.constexprs
-        kernel: Kernel = triton(self.kernel, *values, grid=grid, arch=self.arch, config=case.config, **dict(given))
+        kernel: Kernel = triton(
+            self.kernel, *values, grid=grid, arch=self.arch, config=case.config, **{**self.keywords, **dict(given)}
+        )
         return api.check(self.reference, kernel, args=args, **options)
 
 
@@ -104,10 +106,12 @@ def verify(
     budget: int | None = None,
     allow_unknown: bool = False,
     arch: int = 80,
-    **options: Any,
+    **keywords: Any,
 ) -> Callable[[K], K]:
     """Says what a kernel must compute; the kernel is returned unchanged.
 
+    Keywords are parameters and launch options of a Triton function (`B=128`, `num_warps=4`), or options of `check`;
+    `constexprs` may be a function of the sizes' names.
     `args` and `grid` are functions of the names in `sizes`; `grid` may take `meta` as well, the bound arguments. pytest runs one
     test for each size and autotune configuration. `sizes="awkward"` is one test, at sizes that no block divides, and at as many
     as it takes until each guard of the kernel went both ways.
@@ -122,6 +126,7 @@ def verify(
         name = getattr(inner, "__name__", None) or getattr(getattr(inner, "base_fn", None), "__name__", None)
         if isinstance(kernel, Kernel):
             name = kernel.entry or kernel.name
+        launch, options = asked([kernel], (), Launch(), keywords)
         registry.setdefault(module, []).append(
             Verification(
                 kernel=kernel,
@@ -138,6 +143,7 @@ def verify(
                 options=options,
                 name=str(name or type(inner).__name__),
                 constexprs=constexprs or {},
+                keywords=launch.keywords,
             )
         )
         return kernel
