@@ -209,7 +209,7 @@ pub(super) fn reads(
         Does::Float(_) if operation.mods.xorsign_abs => return Reader::Bits,
         Does::ToInt(_) | Does::Compare(_) | Does::Test(_) => (Reader::Float, Some(operation.src)),
         Does::Float(_) | Does::Convert => (reader, Some(operation.src)),
-        Does::Product(_, _, types) => match (at, types[(at + 1) % 2]) {
+        Does::Product(p) => match (at, p.factors[(at + 1) % 2]) {
             (0, _) => (reader, Some(operation.src)),
             (_, MatTy::Float(fmt) | MatTy::Packed(fmt)) => (reader, Some(fmt)),
             (_, MatTy::Int { .. }) => (reader, None),

@@ -386,8 +386,10 @@ impl Sweep<'_> {
 
     /// What is known of an element of a matrix product.
     fn product(&self, operation: &Operation, operands: &[TermId]) -> Option<Known> {
-        let Does::Product(family, _, [MatTy::Float(left), MatTy::Float(right)]) = operation.does
-        else {
+        let Does::Product(product) = operation.does else {
+            return None;
+        };
+        let [MatTy::Float(left), MatTy::Float(right)] = product.factors else {
             return None;
         };
         let (&c, factors) = operands.split_first()?;
@@ -398,7 +400,7 @@ impl Sweep<'_> {
             fmt: operation.fmt,
             factors: [left, right],
             k: pairs.len(),
-            is_negated: matches!(family, Family::Wgmma(true) | Family::Tcgen05(true)),
+            is_negated: product.family.negates(),
         };
         let c = self.operand(c, operation.src)?;
         let known = |&[a, b]: &[TermId; 2]| Some([self.operand(a, left)?, self.operand(b, right)?]);

@@ -13,7 +13,7 @@
 //! which the manual leaves open, are roundings. Integer products are exact modulo 2^32.
 
 use crate::kernel::{MatTy, Mma, MmaForm, NumTy, Op, Pc, Src};
-use crate::term::word::Family;
+use crate::term::word::{Family, Product};
 use crate::term::{BitsOp, TermId};
 
 use super::int_sym;
@@ -143,8 +143,12 @@ impl Machine<'_> {
                 (_, Some(_)) => Family::MmaSparse,
                 (_, None) => Family::Mma,
             };
-            self.values
-                .begin_product(pc, (family, m.k), [m.a_ty, m.b_ty], from);
+            let product = Product {
+                family,
+                depth: m.k,
+                factors: [m.a_ty, m.b_ty],
+            };
+            self.values.begin_product(pc, product, from);
         }
         if let MmaForm::Quads { a_col, b_row } = m.form {
             let results = self.quads(w, m, a_col, b_row);
@@ -160,7 +164,10 @@ impl Machine<'_> {
         let columns = self.held_columns(w, pc, m)?;
         let b = self.fragment(w, m.b_ty, &m.b, (depth, 8), |l, r, e| place_b(eb, l, r, e));
         let (a, b) = match &m.scale {
-            Some(scale) => self.scaled(w, pc, scale, (a, b), &columns, depth)?,
+            Some(scale) => {
+                let (a, b) = self.values.unlike_bits((a, b), [m.a_ty, m.b_ty]);
+                self.scaled(w, pc, scale, (a, b), &columns, depth)?
+            }
             None => (a, b),
         };
         let count = rows * 8 / LANES;

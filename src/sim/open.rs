@@ -374,10 +374,18 @@ impl Values {
         if let Some(v) = self.product_word(fmt, c, products) {
             return v;
         }
+        match self.product.filter(|_| self.trees.is_some()) {
+            Some((product, from, _)) => self.product_tree(product, (fmt, from), c, products),
+            None => self.summed(fmt, c, products),
+        }
+    }
+
+    /// `c` plus the sum of the products, over the reals.
+    pub fn summed(&mut self, fmt: Fmt, c: Val, products: &[(TermId, TermId)]) -> Val {
         let mut v = c;
         for (i, &(x, y)) in products.iter().enumerate() {
             let opened = match v {
-                Val::Open(..) => self.opened(fmt, v),
+                Val::Open(f, s) if f == fmt => Some(s),
                 // A sum that will be long is opened at once.
                 _ if i == 0 && products.len() > 1 => {
                     let t = self.real(v, fmt);

@@ -25,7 +25,7 @@
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Collector, Fmt, MatTy, Src, TensorA, TensorCopy, TensorMma};
 use crate::term::TermId;
-use crate::term::word::Family;
+use crate::term::word::{Family, Product};
 
 use super::DefectKind;
 use super::address::provenance::BaseId;
@@ -120,13 +120,17 @@ impl Machine<'_> {
                 .map(|p| places.cell(p.0, p.1)),
         );
         self.tensor_accumulate(by, m, &about, &places, &cells)?;
+        let product = Product {
+            family: Family::Tcgen05(about.negate),
+            depth: about.depth as u16,
+            factors: about.ty,
+        };
+        self.values.begin_product(pc, product, Fmt::F32);
         if let Some(scales) = m.scales {
+            (left, right) = self.values.unlike_bits((left, right), about.ty);
             let chunks = usize::from(m.chunks);
             self.scale_factors(by, (&about, chunks), &ctas, scales, (&mut left, &mut right))?;
         }
-        let family = Family::Tcgen05(about.negate);
-        self.values
-            .begin_product(pc, (family, about.depth as u16), about.ty, Fmt::F32);
         self.tensor_sums(by, &about, keep == 1, (&left, &right), |i, j| {
             kept(i, j).then(|| places.cell(i, j))
         });
@@ -309,7 +313,7 @@ impl Machine<'_> {
         let mut products: Vec<(TermId, TermId)> = Vec::with_capacity(depth);
         for i in 0..about.rows {
             let mut line = left[i * depth..(i + 1) * depth].to_vec();
-            if about.negate && self.values.words.is_none() {
+            if about.negate && self.values.product.is_none() {
                 line.iter_mut().for_each(|t| *t = self.values.store.neg(*t));
             }
             let b = &right[i * copies / about.rows * n * depth..][..n * depth];

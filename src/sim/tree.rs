@@ -11,8 +11,9 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.3 (`add`, `sub` and `mul` without rounding modifier).
 
-use crate::kernel::{FloatMods, FloatOp, Fmt, Pc, Rnd};
+use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, Pc, Rnd};
 use crate::term::made::{Kind, Shape};
+use crate::term::word::Product;
 use crate::term::{Term, TermId};
 
 use super::value::{Val, Values};
@@ -48,6 +49,61 @@ impl Values {
         self.trees.is_some()
             || (!is_exact || operands.iter().any(computed))
                 && !self.store.is_rounded(Fmt::F64, self.store.face(t))
+    }
+
+    /// An element of a matrix product with its accumulator and its factors, which are bits.
+    pub(super) fn product_tree(
+        &mut self,
+        product: Product,
+        (fmt, from): (Fmt, Fmt),
+        c: Val,
+        factors: &[(TermId, TermId)],
+    ) -> Val {
+        let start = self.operand(c, from);
+        let base = self.real(c, from);
+        let mut operands = vec![start];
+        let mut reals = Vec::with_capacity(factors.len());
+        for &(a, b) in factors {
+            operands.extend([a, b]);
+            let x = self.face_of_factor(a, product.factors[0]);
+            let x = match product.family.negates() {
+                true => self.store.neg(x),
+                false => x,
+            };
+            reals.push((x, self.face_of_factor(b, product.factors[1])));
+        }
+        let sum = self.summed(fmt, Val::Real(fmt, base), &reals);
+        let t = self.real(sum, fmt);
+        let shape = Shape::new(Kind::Product(product), fmt, from, FloatMods::default());
+        Val::Real(fmt, self.store.made(t, shape, &operands))
+    }
+
+    /// The real of a factor that is bits.
+    fn face_of_factor(&mut self, bits: TermId, ty: MatTy) -> TermId {
+        let (MatTy::Float(fmt) | MatTy::Packed(fmt)) = ty else {
+            return bits;
+        };
+        if let Some(&t) = self.factors.get(&(bits, fmt)) {
+            return t;
+        }
+        let v = self.of_bits(bits);
+        let t = self.real(v, fmt);
+        self.factors.insert((bits, fmt), t);
+        t
+    }
+
+    /// Factors as reals, for a product that is not made of their bits alone.
+    pub(super) fn unlike_bits(
+        &mut self,
+        (mut a, mut b): (Vec<TermId>, Vec<TermId>),
+        types: [MatTy; 2],
+    ) -> (Vec<TermId>, Vec<TermId>) {
+        if self.product.take().is_some() {
+            for (all, ty) in [(&mut a, types[0]), (&mut b, types[1])] {
+                all.iter_mut().for_each(|t| *t = self.face_of_factor(*t, ty));
+            }
+        }
+        (a, b)
     }
 
     /// The larger or the smaller of two numbers, with what it was chosen among where that was computed.

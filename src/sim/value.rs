@@ -8,7 +8,8 @@
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use crate::kernel::{Fmt, MatTy};
+use crate::kernel::{Fmt, MatTy, Pc};
+use crate::term::word::Product;
 use crate::term::{BitsOp, Sort, Term, TermId, TermStore};
 
 use super::memo::{self, Memo};
@@ -170,6 +171,11 @@ pub struct Values {
     pub(super) wobble: Option<super::wobble::Wobble>,
     /// Floats are words: what operations make of bits.
     pub(super) words: Option<Box<super::words::Words>>,
+    /// The matrix instruction under way that is about the bits of its factors, the format of its accumulators, and where it
+    /// stands.
+    pub(super) product: Option<(Product, Fmt, Pc)>,
+    /// The reals of factors of matrix products, by their bits.
+    pub(super) factors: FxHashMap<(TermId, Fmt), TermId>,
     /// Values of terms at a few inputs.
     pub(super) samples: crate::term::samples::Samples,
     /// On which side of 0 terms are.

@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, GroupA, IntTy, MatTy, NumTy, Op, Pc, RegId, Src, Wgmma, operands};
 use crate::term::TermId;
-use crate::term::word::Family;
+use crate::term::word::{Family, Product};
 
 use super::address::provenance::{Astray, BaseId};
 use super::clock::{Actor, EventId};
@@ -545,11 +545,14 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let depth = m.k as usize;
         if let NumTy::Float(f) = m.d_ty {
-            let family = Family::Wgmma(m.negate);
-            self.values
-                .begin_product(pc, (family, m.k), [m.a_ty, m.b_ty], f);
+            let product = Product {
+                family: Family::Wgmma(m.negate),
+                depth: m.k,
+                factors: [m.a_ty, m.b_ty],
+            };
+            self.values.begin_product(pc, product, f);
         }
-        let a: Vec<TermId> = match (m.negate && self.values.words.is_none(), m.d_ty) {
+        let a: Vec<TermId> = match (m.negate && self.values.product.is_none(), m.d_ty) {
             (true, NumTy::Float(_)) => a.iter().map(|t| self.values.store.neg(*t)).collect(),
             _ => a.to_vec(),
         };

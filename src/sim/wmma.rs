@@ -25,7 +25,7 @@ use crate::kernel::{
     AsyncOp, Fragment, IntTy, MatTy, NumTy, Op, Part, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
 };
 use crate::term::TermId;
-use crate::term::word::Family;
+use crate::term::word::{Family, Product};
 
 use super::UnknownKind;
 use super::attribution::View;
@@ -462,7 +462,7 @@ impl Machine<'_> {
                 };
                 let t = values[row * cols as usize + col];
                 let v = match m.what.ty {
-                    MatTy::Float(f) | MatTy::Packed(f) if self.values.words.is_some() => {
+                    MatTy::Float(f) | MatTy::Packed(f) if self.values.has_bit_factors() => {
                         self.values.of_factor(f, t)
                     }
                     MatTy::Float(f) | MatTy::Packed(f) => self.values.real_number(f, t),
@@ -501,8 +501,12 @@ impl Machine<'_> {
             c = values.collect();
         }
         if let MatTy::Float(from) = m.c.ty {
-            self.values
-                .begin_product(pc, (Family::Wmma, depth as u16), [m.a.ty, m.b.ty], from);
+            let product = Product {
+                family: Family::Wmma,
+                depth: depth as u16,
+                factors: [m.a.ty, m.b.ty],
+            };
+            self.values.begin_product(pc, product, from);
         }
         let mut products = Vec::with_capacity(depth);
         let mut out = Vec::with_capacity(c.len());

@@ -11,10 +11,10 @@
 
 use std::array::from_fn;
 
-use crate::kernel::{Cmp, FloatMods, FloatOp, FloatTest, Fmt, MatTy, NumTy, Op, Pc, Rnd};
+use crate::kernel::{Cmp, FloatMods, FloatOp, FloatTest, Fmt, NumTy, Op, Pc, Rnd};
 use crate::number::{self, AnyOrder};
 use crate::spec::Numbered;
-use crate::term::word::{Does, Family, Operation};
+use crate::term::word::{Does, Operation, Product};
 use crate::term::{ICmp, TermId};
 
 use super::machine::{Machine, RegionId, SHARED};
@@ -33,8 +33,6 @@ pub(super) struct Words {
     joins: Vec<bool>,
     /// True if there is one.
     has_joins: bool,
-    /// The matrix instruction under way, and where it stands.
-    matrix: Option<(Does, Fmt, Pc)>,
     /// What rounds known numbers is a word too.
     pub(super) unfolded: bool,
     /// True once something asked for a real number.
@@ -64,7 +62,6 @@ impl Words {
             device: kernel.sm,
             has_joins: joins.contains(&true),
             joins,
-            matrix: None,
             unfolded,
             // Nothing is said where places would run out of numbers.
             asked_for_real: places >= u64::from(u32::MAX >> 1),
@@ -117,33 +114,31 @@ impl Values {
         t
     }
 
-    /// A factor of a matrix product: a real, or its bits where floats are words.
+    /// True if a matrix product is about the bits of its factors: where floats are words, and where numbers remember
+    /// how they were made.
+    pub(super) fn has_bit_factors(&self) -> bool {
+        self.words.is_some() || self.trees.is_some()
+    }
+
+    /// A factor of a matrix product: a real, or its bits where the product is about them.
     pub(super) fn as_factor(&mut self, v: Val, fmt: Fmt) -> TermId {
-        match self.words {
-            Some(_) => self.bits(v, fmt.bits() as u8),
-            None => self.real(v, fmt),
+        match self.has_bit_factors() {
+            true => self.operand(v, fmt),
+            false => self.real(v, fmt),
         }
     }
 
     /// A factor or an accumulator as a value.
     pub(super) fn of_factor(&mut self, fmt: Fmt, t: TermId) -> Val {
-        match self.words {
-            Some(_) => self.of_bits(t),
-            None => Val::Real(fmt, t),
+        match self.has_bit_factors() {
+            true => self.of_bits(t),
+            false => Val::Real(fmt, t),
         }
     }
 
     /// A matrix instruction begins whose accumulators are of a format.
-    pub(super) fn begin_product(
-        &mut self,
-        pc: Pc,
-        (family, k): (Family, u16),
-        factors: [MatTy; 2],
-        from: Fmt,
-    ) {
-        if let Some(words) = &mut self.words {
-            words.matrix = Some((Does::Product(family, k, factors), from, pc));
-        }
+    pub(super) fn begin_product(&mut self, pc: Pc, product: Product, from: Fmt) {
+        self.product = self.has_bit_factors().then_some((product, from, pc));
     }
 
     /// An element of the matrix product under way, where floats are words.
@@ -154,12 +149,13 @@ impl Values {
         products: &[(TermId, TermId)],
     ) -> Option<Val> {
         let words = self.words.as_mut()?;
-        let Some((does, from, pc)) = words.matrix else {
+        let Some((product, from, pc)) = self.product else {
             words.asked_for_real = true;
             return None;
         };
         let mut operands = vec![self.bits(c, from.bits() as u8)];
         operands.extend(products.iter().flat_map(|&(a, b)| [a, b]));
+        let does = Does::Product(product);
         let operation = Operation::new(does, (fmt, from), FloatMods::default());
         let t = self.word(pc, operation, &operands);
         Some(self.of_bits(t))

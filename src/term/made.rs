@@ -14,8 +14,9 @@
 //! [`face`](TermStore::face). What is not claimed: that different trees have different bits.
 
 use super::view::{self, Term};
+use super::word::{Family, Product};
 use super::{TermId, TermStore};
-use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
+use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, Rnd};
 
 /// What made a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub enum Kind {
     Select,
     /// Bits that are read as a number.
     Read,
+    /// An element of a matrix product: the accumulator, then the factors in the order of k, two by two.
+    Product(Product),
     /// An instruction.
     Float(FloatOp),
 }
@@ -117,6 +120,7 @@ impl Shape {
             Kind::OfInt { signed: true } => 3,
             Kind::Select => 4,
             Kind::Read => 5,
+            Kind::Product(_) => 6,
             Kind::Float(op) => FIRST_OP + index(&OPS, &op),
         };
         let m = &self.mods;
@@ -139,7 +143,10 @@ impl Shape {
             | (self.src as u64) << 10
             | index(&ROUNDINGS, &m.rnd) << 14
             | flags << 18
-            | u64::from(self.place) << 27
+            | u64::from(match self.kind {
+                Kind::Product(p) => product_code(p),
+                _ => self.place,
+            }) << 27
     }
 
     fn decode(code: u64) -> Shape {
@@ -151,6 +158,7 @@ impl Shape {
             k @ (2 | 3) => Kind::OfInt { signed: k == 3 },
             4 => Kind::Select,
             5 => Kind::Read,
+            6 => Kind::Product(product_of((code >> 27) as u32)),
             k => Kind::Float(OPS[k.saturating_sub(FIRST_OP) as usize % OPS.len()]),
         };
         Shape {
@@ -169,7 +177,10 @@ impl Shape {
                 full: flag(8),
                 rnd: ROUNDINGS[(code >> 14 & 0xf) as usize % ROUNDINGS.len()],
             },
-            place: (code >> 27) as u32,
+            place: match kind {
+                Kind::Product(_) => 0,
+                _ => (code >> 27) as u32,
+            },
         }
     }
 
@@ -185,8 +196,50 @@ impl Shape {
             | Kind::OfInt { .. }
             | Kind::Select
             | Kind::Read
+            | Kind::Product(_)
             | Kind::Float(_) => false,
         }
+    }
+}
+
+const FAMILIES: [Family; 8] = [
+    Family::Mma,
+    Family::MmaSparse,
+    Family::Quads,
+    Family::Wmma,
+    Family::Wgmma(false),
+    Family::Wgmma(true),
+    Family::Tcgen05(false),
+    Family::Tcgen05(true),
+];
+
+/// A product as a number of 31 bits: the types of the factors, the family, the depth.
+fn product_code(p: Product) -> u32 {
+    let ty = |ty| match ty {
+        MatTy::Float(f) => f as u32,
+        MatTy::Packed(f) => 0x10 | f as u32,
+        MatTy::Int { width, signed } => 0x20 | u32::from(width & 15) << 1 | u32::from(signed),
+    };
+    let [a, b] = p.factors.map(ty);
+    a | b << 6 | (index(&FAMILIES, &p.family) as u32) << 12 | u32::from(p.depth) << 15
+}
+
+fn product_of(code: u32) -> Product {
+    let ty = |code: u32| {
+        let fmt = Fmt::ALL[(code & 15) as usize % Fmt::ALL.len()];
+        match code >> 4 & 3 {
+            0 => MatTy::Float(fmt),
+            1 => MatTy::Packed(fmt),
+            _ => MatTy::Int {
+                width: (code >> 1 & 15) as u8,
+                signed: code & 1 == 1,
+            },
+        }
+    };
+    Product {
+        family: FAMILIES[(code >> 12 & 7) as usize],
+        depth: (code >> 15) as u16,
+        factors: [ty(code), ty(code >> 6)],
     }
 }
 

@@ -29,7 +29,18 @@ pub enum Does {
     /// A test: one bit.
     Test(FloatTest),
     /// An element of a matrix product: of its accumulator, and of its factors in the order of k, two by two.
-    Product(Family, u16, [MatTy; 2]),
+    Product(Product),
+}
+
+/// A matrix instruction, as far as an element of its result depends on which it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Product {
+    /// Its family.
+    pub family: Family,
+    /// Its inner dimension.
+    pub depth: u16,
+    /// The types of its factors.
+    pub factors: [MatTy; 2],
 }
 
 /// Families of matrix instructions, which add in ways of their own.
@@ -47,6 +58,16 @@ pub enum Family {
     Wgmma(bool),
     /// `tcgen05.mma`; true if its first factor is negated.
     Tcgen05(bool),
+}
+
+impl Family {
+    /// True if its first factor is negated.
+    pub fn negates(self) -> bool {
+        match self {
+            Family::Wgmma(negated) | Family::Tcgen05(negated) => negated,
+            Family::Mma | Family::MmaSparse | Family::Quads | Family::Wmma => false,
+        }
+    }
 }
 
 /// An operation without its operands.
@@ -87,7 +108,7 @@ impl Operation {
             Does::Convert | Does::OfInt(_) | Does::ToInt(_) => "cvt".into(),
             Does::Compare(cmp) => format!("setp.{cmp:?}").to_lowercase(),
             Does::Test(test) => format!("testp.{test:?}").to_lowercase(),
-            Does::Product(family, k, _) => format!("{family:?}.k{k}").to_lowercase(),
+            Does::Product(p) => format!("{:?}.k{}", p.family, p.depth).to_lowercase(),
         };
         let m = &self.mods;
         let rounding = format!(".{:?}", m.rnd).to_lowercase();
@@ -175,9 +196,9 @@ impl Operation {
                 Some(u64::from(holds))
             }
             (Does::Test(test), &[x]) => Some(u64::from(number::test(test, self.src, x))),
-            (Does::Product(Family::Wgmma(true) | Family::Tcgen05(true), ..), _) => None,
-            (Does::Product(_, _, types), &[c, ref factors @ ..]) => {
-                let [MatTy::Float(a), MatTy::Float(b)] = types else {
+            (Does::Product(p), _) if p.family.negates() => None,
+            (Does::Product(p), &[c, ref factors @ ..]) => {
+                let [MatTy::Float(a), MatTy::Float(b)] = p.factors else {
                     return None;
                 };
                 let (pairs, []) = factors.as_chunks::<2>() else {
