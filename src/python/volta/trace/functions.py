@@ -7,7 +7,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from .. import arg
 from ..errors import InputError
@@ -40,6 +40,8 @@ def _mentions(f: Any, seen: set[int], names: set[str]) -> set[str]:
     if id(f) in seen or len(seen) > 200:
         return set()
     seen.add(id(f))
+    if (home := _package(f)) is not None:
+        return {home}
     if not isinstance(code, types.CodeType):
         call = vars(type(f)).get("__call__")
         inner = getattr(f, "func", None) or (call if isinstance(call, types.FunctionType) else None)
@@ -51,13 +53,20 @@ def _mentions(f: Any, seen: set[int], names: set[str]) -> set[str]:
     values = [*cells, *(f.__globals__[n] for n in found if n in f.__globals__)]
     out = found & {"torch", "numpy"}
     for value in values:
-        home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-        package = str(home).partition(".")[0] if is_module(value) is False else "torch"
-        if package in ("torch", "numpy"):
+        package = "torch" if is_module(value) else _package(value)
+        if package is not None:
             out.add(package)
         elif isinstance(value, types.FunctionType):
             out |= _mentions(value, seen, names)
     return out
+
+
+def _package(value: object) -> Library | None:
+    """The package that a module, a function or a method is of, functions that are not written in Python too."""
+    owner = getattr(value, "__objclass__", value)
+    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(owner, "__module__", None)
+    package = str(home).partition(".")[0]
+    return cast(Library, package) if package in ("torch", "numpy") else None
 
 
 def _is_filled(cell: types.CellType) -> bool:
