@@ -159,7 +159,7 @@ pub(super) struct Machine<'k> {
     /// Loads that are taken to be of no use.
     pub unused: super::unused::Unused,
     /// Serials of the values that they got.
-    pub unused_serials: FxHashSet<u32>,
+    pub unused_serials: super::unused::Serials,
     /// Choices of a schedule that is not round robin.
     pub dice: Option<super::schedule::Dice>,
     /// Warp, lanes and instruction of each step, where that is noted.
@@ -437,7 +437,7 @@ impl<'k> Machine<'k> {
             late: false,
             runaway: super::runaway::Runaway::default(),
             unused: Default::default(),
-            unused_serials: FxHashSet::default(),
+            unused_serials: Default::default(),
             dice: None,
             trace: None,
             footprint: super::Footprint::default(),
