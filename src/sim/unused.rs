@@ -22,11 +22,11 @@ use super::by_value::ByValue;
 use super::machine::Machine;
 use super::plain::Class;
 use super::race::{Conflict, Finding as Race, Kind};
+use super::reach::roots;
 use super::value::Val;
 use super::warp::lanes;
 use super::{DefectKind, Finding, Outcome, Site, Tid, UnknownKind, WarningKind};
 use crate::kernel::{Op, Pc};
-use crate::term::{Term, TermId};
 
 /// Runs after which the races stay what they are.
 const MAX_RUNS: usize = 8;
@@ -337,22 +337,12 @@ fn made(mut first: Outcome, ended: &Ended, out: &Outcome) -> Outcome {
 
 /// The loads whose unknowns stand below an output, an address or a condition of a run.
 fn reached(out: &Outcome, unknowns: &Serials) -> FxHashSet<(Pc, Tid)> {
-    let written = out.writes.values().flat_map(|w| w.values().copied());
-    let equal = out.obligations.iter().flat_map(|o| [o.equal.0, o.equal.1]);
-    let decided = out.conditionals.iter();
-    let decided = decided.flat_map(|c| c.values.iter().copied().chain([c.cond]));
-    let places = out.gathers.iter().flat_map(|g| g.terms());
-    let guards = out.guards.iter().flatten().filter(|g| g.writes);
-    let roots: Vec<TermId> = written
-        .chain(equal)
-        .chain(decided)
-        .chain(places)
-        .chain(guards.map(|g| g.cond))
-        .collect();
-    let of = |t: TermId| match out.store.get(t) {
-        Term::Fresh { serial, .. } => unknowns.get(&serial).copied(),
-        _ => None,
-    };
-    let below = out.store.reachable(&roots);
-    below.into_iter().filter_map(of).collect()
+    if unknowns.is_empty() {
+        return FxHashSet::default();
+    }
+    let below = out.store.serials_below(&roots(out));
+    below
+        .iter()
+        .filter_map(|s| unknowns.get(s).copied())
+        .collect()
 }
