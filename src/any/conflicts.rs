@@ -17,6 +17,7 @@ use super::prover::Prover;
 use super::radix::{self, Meeting, apart, meets};
 use super::state::{Accessed, Barrier, By, Does, Object};
 use super::threads::Relation;
+use super::unused::is_unused;
 use crate::answer::{Finding, Part, Site, UnknownKind, WarningKind};
 use crate::kernel::Pc;
 
@@ -131,6 +132,9 @@ impl Asked {
         let Err(model) = apart_always(p, a, b) else {
             return;
         };
+        if is_unused(p, a, b) {
+            return;
+        }
         self.told.push((a.pc, b.pc));
         let what = "two threads may access the same bytes without order, and one of them writes";
         p.leave_open(UnknownKind::Undecided, what, &[a.pc, b.pc], model.as_ref());
@@ -145,7 +149,11 @@ impl Asked {
 }
 
 /// Whether two threads never have these accesses without order at the same bytes.
-fn apart_always(p: &mut Prover, a: &Accessed, b: &Accessed) -> Result<(), Option<Model>> {
+pub(super) fn apart_always(
+    p: &mut Prover,
+    a: &Accessed,
+    b: &Accessed,
+) -> Result<(), Option<Model>> {
     if let Err(model) = within(p, a, b) {
         // Barriers of warps order their own lanes; threads of different warps are asked about alone.
         if !p.w.out.barriers.iter().any(|b| b.warp && b.orders) {

@@ -56,6 +56,7 @@ mod radix;
 mod renaming;
 mod state;
 mod threads;
+mod unused;
 mod walk;
 mod words;
 mod written;

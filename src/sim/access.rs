@@ -261,7 +261,7 @@ impl Machine<'_> {
                 let width = self.width(*d);
                 let v = match unused >> lane & 1 {
                     0 => Val::Bits(self.fresh_bits(width)),
-                    _ => self.unused_value(width),
+                    _ => self.unused_value((w, lane, pc), width),
                 };
                 self.set(w, *d, lane, v);
             }

@@ -168,8 +168,7 @@ impl Machine<'_> {
             // How small a number is, no real says.
             FloatTest::Normal | FloatTest::Subnormal => {
                 let why = "whether a float is subnormal is not decided";
-                self.opaque(at.0, at.1, at.2, why);
-                let bit = self.fresh_bits(1);
+                let bit = self.open_bits(at, 1, UnknownKind::Undecided, ["computes", why]);
                 self.values.pred(Val::Bits(bit))
             }
         }
@@ -374,9 +373,8 @@ impl Machine<'_> {
         {
             return only;
         }
-        let site = self.site(at.2, at.0, 1 << at.1, "compares");
-        self.unknown(UnknownKind::Undecided, vec![site], || BY_ROUNDING.into());
-        let bit = self.fresh_bits(1);
+        let says = ["compares", BY_ROUNDING];
+        let bit = self.open_bits(at, 1, UnknownKind::Undecided, says);
         self.values.pred(Val::Bits(bit))
     }
 

@@ -399,18 +399,19 @@ impl Machine<'_> {
         [dst, dst2]: [Option<RegId>; 2],
     ) -> (Val, Val) {
         let mut operands = operands.into_iter();
-        if !operands
-            .any(|v| self.missing_binding(w, 1 << lane, pc, v, "an operation without a model"))
-        {
-            let site = self.site(pc, w, 1 << lane, "works on bits that depend on input data");
-            self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
-                "this operation on data-dependent bits has no model".into()
-            });
-        }
+        let what = "an operation without a model";
+        let missing = operands.any(|v| self.missing_binding(w, 1 << lane, pc, v, what));
         let mut one = |d: Option<RegId>| {
             let width = d.map_or(32, |d| self.width(d));
-            let t = self.fresh_bits(width);
-            Val::Bits(t)
+            let kind = UnknownKind::UnsupportedInstruction;
+            let says = [
+                "works on bits that depend on input data",
+                "this operation on data-dependent bits has no model",
+            ];
+            Val::Bits(match missing {
+                true => self.fresh_bits(width),
+                false => self.open_bits((w, lane, pc), width, kind, says),
+            })
         };
         (one(dst), one(dst2))
     }
@@ -444,6 +445,9 @@ impl Machine<'_> {
             return Ok(v);
         }
         if let Some(v) = self.values.plain_product(op, ty, vals) {
+            return Ok(v);
+        }
+        if let Some(v) = self.sign_of_known((w, lane, pc), (op, ty), vals) {
             return Ok(v);
         }
         let vals = from_fn(|i| self.plain((w, lane, pc), vals[i], operand_width(op, ty, i)));

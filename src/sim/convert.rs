@@ -301,11 +301,8 @@ impl Machine<'_> {
         if let [only] = values[..] {
             return Val::Real(f, only);
         }
-        let site = self.site(at.2, at.0, 1 << at.1, "computes");
-        self.unknown(UnknownKind::Undecided, vec![site], || {
-            BITS_BY_ROUNDING.into()
-        });
-        Val::Bits(self.fresh_bits(f.bits() as u8))
+        let says = ["computes", BITS_BY_ROUNDING];
+        Val::Bits(self.open_bits(at, f.bits() as u8, UnknownKind::Undecided, says))
     }
 
     fn round(&mut self, rnd: Rnd, x: TermId) -> TermId {

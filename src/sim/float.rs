@@ -12,9 +12,11 @@ use num_rational::BigRational;
 use num_traits::Zero;
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{FloatMods, FloatOp, Fmt, Op, Pc, Rnd, Src};
+use crate::kernel::{FloatMods, FloatOp, Fmt, IntOp, IntTy, Op, Pc, Rnd, Src};
 use crate::term::made::{Kind, Shape};
-use crate::term::{Class, Fun, ICmp, NotFinite, Term, TermId, TermStore, decode, encode_exact};
+use crate::term::{
+    Class, Fun, ICmp, NotFinite, Term, TermId, TermStore, decode, encode_exact, layout,
+};
 
 use super::accumulate::accumulates;
 use super::machine::{Machine, Stop};
@@ -390,11 +392,40 @@ impl Machine<'_> {
         store.add(a, b)
     }
 
+    /// match x ^ top bit, x & other bits, x | top bit, of a known number that roundings have touched / result -x, |x|,
+    /// -|x| / because the top bit of a float is its sign, whatever the others are.
+    pub(super) fn sign_of_known(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        (op, ty): (IntOp, IntTy),
+        vals: [Val; 4],
+    ) -> Option<Val> {
+        let (Val::Real(fmt, t), Val::Conc(mask)) = (match vals[0] {
+            Val::Conc(_) => (vals[1], vals[0]),
+            _ => (vals[0], vals[1]),
+        }) else {
+            return None;
+        };
+        let (held, _) = self.values.store.held(t)?;
+        layout(fmt)?;
+        if held.len() == 1 || fmt.bits() != u32::from(ty.width) {
+            return None;
+        }
+        let top = 1u64 << (ty.width - 1);
+        let steps: &[FloatOp] = match op {
+            IntOp::Xor if mask == top => &[FloatOp::Neg],
+            IntOp::And if mask == top - 1 => &[FloatOp::Abs],
+            IntOp::Or if mask == top => &[FloatOp::Abs, FloatOp::Neg],
+            _ => return None,
+        };
+        let plain = FloatMods::default();
+        let step = |v, &op: &FloatOp| self.float_value(w, lane, pc, op, fmt, fmt, &plain, [v; 3]);
+        Some(steps.iter().fold(Val::Real(fmt, t), step))
+    }
+
     /// A real about which nothing is known, and the reason.
-    pub(super) fn opaque(&mut self, w: usize, lane: usize, pc: Pc, why: &str) -> TermId {
-        let site = self.site(pc, w, 1 << lane, "computes");
-        self.unknown(UnknownKind::Undecided, vec![site], || why.into());
-        let bits = self.fresh_bits(32);
+    pub(super) fn opaque(&mut self, w: usize, lane: usize, pc: Pc, why: &'static str) -> TermId {
+        let bits = self.open_bits((w, lane, pc), 32, UnknownKind::Undecided, ["computes", why]);
         self.values.store.of_bits(Fmt::F32, bits)
     }
 

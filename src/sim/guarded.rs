@@ -23,7 +23,7 @@ use crate::term::{Agreement, ArrayId, ICmp, TermId};
 use super::machine::{Machine, RegionId};
 use super::memory::RegionKind;
 use super::place::Target;
-use super::race::{Conflict, Finding, Party, SameWrite};
+use super::race::{Conflict, Finding, Kind, Party, SameWrite};
 use super::value::Val;
 use super::warp::LANES;
 use super::{Site, Tid, WarningKind};
@@ -256,6 +256,11 @@ impl Machine<'_> {
                 Some(h) if of_held => &mut h.report,
                 _ => &mut self.order.report,
             };
+            for p in [&f.earlier, &f.later] {
+                if p.kind == Kind::Read {
+                    report.add_reader(p.pc, p.thread);
+                }
+            }
             report.add(f.conflict, f.region, f.offset, f.earlier, f.later);
         }
     }

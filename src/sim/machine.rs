@@ -108,6 +108,10 @@ pub(super) struct Machine<'k> {
     pub poisons: super::unwritten::Poisons,
     /// Where symbols came from whose value depends on the schedule, by serial.
     pub fresh_sites: BTreeMap<u32, Site>,
+    /// Values about which nothing is known, and why.
+    pub doubts: super::reach::Doubts,
+    /// The run ended before all threads did.
+    pub ended_early: bool,
     /// Unordered writes whose values are yet to be compared.
     pub pending: Vec<super::Obligation>,
     /// Findings that are defects if some input satisfies a condition.
@@ -159,7 +163,7 @@ pub(super) struct Machine<'k> {
     /// Loads that are taken to be of no use.
     pub unused: super::unused::Unused,
     /// Serials of the values that they got.
-    pub unused_serials: FxHashSet<u32>,
+    pub unused_serials: super::unused::Serials,
     /// Choices of a schedule that is not round robin.
     pub dice: Option<super::schedule::Dice>,
     /// Warp, lanes and instruction of each step, where that is noted.
@@ -437,7 +441,7 @@ impl<'k> Machine<'k> {
             late: false,
             runaway: super::runaway::Runaway::default(),
             unused: Default::default(),
-            unused_serials: FxHashSet::default(),
+            unused_serials: Default::default(),
             dice: None,
             trace: None,
             footprint: super::Footprint::default(),
@@ -452,6 +456,8 @@ impl<'k> Machine<'k> {
             unset_sites: BTreeMap::new(),
             poisons: Default::default(),
             fresh_sites: BTreeMap::new(),
+            doubts: Default::default(),
+            ended_early: false,
             pending: Vec::new(),
             conditionals: Vec::new(),
             guarded: super::guarded::Guarded::default(),

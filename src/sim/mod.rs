@@ -71,6 +71,7 @@ mod plain;
 mod proxy;
 mod quads;
 pub mod race;
+mod reach;
 mod residues;
 mod rounding;
 mod run;

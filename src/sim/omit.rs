@@ -294,7 +294,8 @@ impl Machine<'_> {
 
     /// True if a run without values tells all that one with values would.
     pub(super) fn told_all(&self) -> bool {
-        !self.values.missed && self.fresh_sites.is_empty() && self.unset_sites.is_empty()
+        let told = self.fresh_sites.is_empty() && self.unset_sites.is_empty();
+        !self.values.missed && told && self.doubts.is_empty()
     }
 }
 

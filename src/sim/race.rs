@@ -278,7 +278,7 @@ impl Report {
         self.races += u64::from(conflict == Conflict::Race);
     }
 
-    /// Adds a pair that was met; one that data decide about is for the caller to look at first.
+    /// Adds a pair that was met; one that data decide about is for the caller to look at first. True if it was added.
     pub fn meet(
         &mut self,
         conflict: Conflict,
@@ -286,9 +286,10 @@ impl Report {
         offset: u64,
         earlier: Party,
         later: Party,
-    ) {
+    ) -> bool {
         if !self.each || !earlier.conditional && !later.conditional {
-            return self.add(conflict, region, offset, earlier, later);
+            self.add(conflict, region, offset, earlier, later);
+            return true;
         }
         self.possible.push(Finding {
             conflict,
@@ -298,6 +299,7 @@ impl Report {
             earlier,
             later,
         });
+        false
     }
 
     /// The threads of plain reads in races, each with its instruction.

@@ -33,7 +33,7 @@ const MOST: usize = 8;
 
 /// The error of an approximation that is allowed is less than 2^-20 of the result, or, for
 /// logarithms, sines and cosines, of 1: the manual's bounds are two units in the last place of f32 and
-/// 2^-20.5. That of `tanh` is 2^-10.9, and binary16 has coarser ones.
+/// 2^-20.5. That of `tanh` is 2^-10.9, and binary16 has coarser ones. At 0 the manual's tables say what comes.
 const APPROXIMATE: i64 = -20;
 const COARSE: i64 = -9;
 
@@ -389,6 +389,8 @@ fn bounds(
         (e.abs() <= MAX_EXPONENT).then(|| pow2(e))
     };
     Some(match op {
+        FloatOp::Ex2 | FloatOp::Cos if x[0].is_zero() => vec![one],
+        FloatOp::Sin | FloatOp::Tanh if x[0].is_zero() => vec![BigRational::zero()],
         FloatOp::Ex2 => relative(power(&x[0].floor())?, power(&x[0].ceil())?),
         FloatOp::Lg2 if x[0].is_positive() => {
             let e = x[0].numer().bits() as i64 - x[0].denom().bits() as i64;

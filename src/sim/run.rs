@@ -119,7 +119,9 @@ pub(super) fn run_one(
         if omits {
             m.omit_values();
         }
-        match m.run_all() {
+        let ended = m.run_all();
+        m.ended_early = ended.is_err();
+        match ended {
             Err(Stop::Track(a)) => {
                 tracked.insert(a);
             }
@@ -594,6 +596,7 @@ impl Machine<'_> {
         out.executed = std::mem::take(&mut self.executed);
         out.taken = std::mem::take(&mut self.taken);
         out.gathers = std::mem::take(&mut self.gathers).into_list();
+        self.report_doubts(&mut out);
         out
     }
 

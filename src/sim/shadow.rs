@@ -467,11 +467,11 @@ fn compare(
         match verdict {
             Rule::Fine => {}
             Rule::Bad(c) => {
-                report.meet(weak(c), a.region, at, earlier, a.party(lane));
-                if a.kind == Kind::Read {
+                let added = report.meet(weak(c), a.region, at, earlier, a.party(lane));
+                if added && a.kind == Kind::Read {
                     report.add_reader(a.pc, t);
                 }
-                if e.kind == Kind::Read {
+                if added && e.kind == Kind::Read {
                     let races =
                         |l: &u32| a.clocks.unordered(base, 1 << l, Tick(e.tick), t).is_some();
                     for l in lanes(own).filter(races) {
@@ -526,7 +526,9 @@ fn among(a: &Access, at: u64, extent: Extent, group: u32, report: &mut Report) {
         };
         match verdict {
             Rule::Fine => {}
-            Rule::Bad(c) => report.meet(c, a.region, at, a.party(first), a.party(lane)),
+            Rule::Bad(c) => {
+                report.meet(c, a.region, at, a.party(first), a.party(lane));
+            }
             Rule::SameBytes if extent.into() != 0 => {}
             Rule::SameBytes => report.same.push(SameWrite {
                 region: a.region,

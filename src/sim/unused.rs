@@ -5,8 +5,11 @@
 //!
 //! A run that found races with plain loads only is run again, with an unknown of its own as the value of each load of
 //! a racing thread, and that load is no access. If no race, nor any other defect, is left and no unknown is found
-//! below an output or a condition, and nothing else is open that was not, the loads reach nothing: every schedule
-//! gives what this run gives. What a load that counts no longer has hidden is found in the next run.
+//! below an output, an address or a condition, and nothing else is open that was not, the loads reach nothing: every
+//! schedule gives what this run gives. What a load that counts no longer has hidden is found in the next run.
+//!
+//! Of races that only happen if data make both sides happen, those of loads whose unknowns are found there stay, and the
+//! others are tried again without these. What else data decide is left as it is: the new run says it too.
 //!
 //! Where a limit ends that run before anything is seen to depend on what is read, the races are open.
 //!
@@ -19,14 +22,17 @@ use super::by_value::ByValue;
 use super::machine::Machine;
 use super::plain::Class;
 use super::race::{Conflict, Finding as Race, Kind};
+use super::reach::roots;
 use super::value::Val;
 use super::warp::lanes;
-use super::{DefectKind, Finding, Outcome, Tid, UnknownKind, WarningKind};
+use super::{DefectKind, Finding, Outcome, Site, Tid, UnknownKind, WarningKind};
 use crate::kernel::{Op, Pc};
-use crate::term::{Term, TermId};
 
 /// Runs after which the races stay what they are.
 const MAX_RUNS: usize = 8;
+
+/// The loads whose values are unknowns, by their serials.
+pub(super) type Serials = FxHashMap<u32, (Pc, Tid)>;
 
 /// Loads of threads that are taken to be of no use.
 #[derive(Clone, Debug, Default)]
@@ -53,10 +59,14 @@ impl Unused {
 pub(super) struct Trial {
     /// What is tried.
     pub unused: Unused,
+    /// Loads that were seen to be of use.
+    used: FxHashSet<(Pc, Tid)>,
     /// The first outcome, which stands if the trial fails, and the loads that raced in it.
     first: Option<Outcome>,
     /// The loads that raced in the first run, if every race is of a load and a later store.
     before: Option<FxHashSet<(Pc, Tid)>>,
+    /// The instructions of each race of the first run.
+    pairs: Vec<[Pc; 2]>,
     /// True while these are tried as what the stores are made of.
     made: bool,
     runs: usize,
@@ -64,10 +74,12 @@ pub(super) struct Trial {
 
 /// What is needed of a run that ended.
 pub(super) struct Ended {
-    /// The loads that raced; `None` if there are other races.
+    /// The loads that raced; `None` if there are other races, whatever data are.
     racing: Option<FxHashSet<(Pc, Tid)>>,
-    /// Serials of the values of what was taken to be of no use.
-    unknowns: FxHashSet<u32>,
+    /// Serials of the values of what was taken to be of no use, each with its load.
+    unknowns: Serials,
+    /// The instructions of each race.
+    pairs: Vec<[Pc; 2]>,
     /// True if every race is of a load and a later store.
     before: bool,
     /// How many they are.
@@ -86,8 +98,9 @@ impl Machine<'_> {
     }
 
     /// The value of a load that is of no use.
-    pub(super) fn unused_value(&mut self, width: u8) -> Val {
-        self.unused_serials.insert(self.fresh);
+    pub(super) fn unused_value(&mut self, (w, lane, pc): (usize, usize, Pc), width: u8) -> Val {
+        let thread = Tid(self.warps[w].first + lane as u32);
+        self.unused_serials.insert(self.fresh, (pc, thread));
         Val::Bits(self.fresh_bits(width))
     }
 
@@ -107,12 +120,14 @@ impl Machine<'_> {
             let of = |p: &super::race::Party| {
                 !p.agent && !p.kind.writes() && matches!(self.inst(p.pc).op, Op::Ld { .. })
             };
-            of(&r.earlier) || of(&r.later)
+            // Another one that data decide about is found again.
+            r.conflict == Conflict::Conditional || of(&r.earlier) || of(&r.later)
         };
         let report = &self.order.report;
         let held = self.order.held.as_ref().map(|h| &h.report);
         let mut of_held = held.into_iter().flat_map(|r| r.findings());
         let all = report.findings().all(is_load) && of_held.all(is_load) && !report.is_empty();
+        let pairs = report.findings().map(|r| [r.earlier.pc, r.later.pc]);
         let readers = report.readers().iter().copied();
         let readers = readers.filter(|r| matches!(self.inst(r.0).op, Op::Ld { .. }));
         let is_before = |r: &Race| {
@@ -126,6 +141,7 @@ impl Machine<'_> {
         Ended {
             before: report.findings().all(is_before),
             races: report.findings().count(),
+            pairs: pairs.collect(),
             made: self.order.by_value.holds(),
             racing: all.then(|| readers.collect()),
             unknowns: std::mem::take(&mut self.unused_serials),
@@ -135,23 +151,25 @@ impl Machine<'_> {
 
 impl Trial {
     /// Takes an outcome; `None` if the CTA is to be run again.
-    pub(super) fn take(&mut self, ended: Ended, mut out: Outcome) -> Option<Outcome> {
+    pub(super) fn take(&mut self, mut ended: Ended, mut out: Outcome) -> Option<Outcome> {
         if self.made {
             return self.first.take().map(|first| made(first, &ended, &out));
         }
-        let races = out.defects.iter().any(is_race);
         self.runs += 1;
-        let more = ended.racing.filter(|r| races && !r.is_empty());
+        let more = ended.racing.take();
+        let more = more.filter(|_| has_race(&out, &ended.pairs));
         if let Some(racing) = more
             && self.runs < MAX_RUNS
-            && racing.iter().any(|&(pc, t)| !self.unused.of(pc, t))
+            && racing.iter().any(|r| self.is_new(r))
         {
-            for &(pc, thread) in &racing {
+            let new = racing.iter().filter(|r| !self.used.contains(r));
+            for &(pc, thread) in new {
                 self.unused.loads.entry(pc).or_default().insert(thread);
             }
             if self.first.is_none() {
                 let all = out.defects.iter().filter(|d| is_race(d)).count() == ended.races;
                 self.before = (ended.before && all).then_some(racing);
+                self.pairs = std::mem::take(&mut ended.pairs);
             }
             self.first.get_or_insert(out);
             return None;
@@ -159,11 +177,16 @@ impl Trial {
         let Some(first) = self.first.take() else {
             return Some(out);
         };
-        let shown = !out.defects.is_empty() || reaches(&out, &ended.unknowns);
+        let reached = reached(&out, &ended.unknowns);
+        let shown = !out.defects.is_empty() || !reached.is_empty();
         if !shown && out.unknowns.iter().any(is_limit) {
             return Some(left_open(first, out));
         }
         if shown || out.unknowns.len() > first.unknowns.len() {
+            if out.defects.is_empty() && self.keep_as_used(reached) {
+                self.first = Some(first);
+                return None;
+            }
             if self.before.is_none() {
                 return Some(first);
             }
@@ -172,11 +195,60 @@ impl Trial {
             (self.made, self.first) = (true, Some(first));
             return None;
         }
-        let races = first.defects.into_iter().filter(is_race);
         let kind = WarningKind::UnusedRead;
+        let races = self.races_of(first, &out).into_iter();
         out.warnings
             .extend(races.map(|f| instead(f, kind, "what is read reaches nothing")));
         Some(out)
+    }
+
+    /// True for a load that was not tried yet.
+    fn is_new(&self, &(pc, thread): &(Pc, Tid)) -> bool {
+        !self.unused.of(pc, thread) && !self.used.contains(&(pc, thread))
+    }
+
+    /// Tries no longer what is of use; true if that leaves something to be tried.
+    fn keep_as_used(&mut self, reached: FxHashSet<(Pc, Tid)>) -> bool {
+        if reached.is_empty() || self.runs >= MAX_RUNS {
+            return false;
+        }
+        for &(pc, thread) in &reached {
+            if let Some(threads) = self.unused.loads.get_mut(&pc) {
+                threads.remove(&thread);
+            }
+        }
+        self.unused.loads.retain(|_, threads| !threads.is_empty());
+        self.used.extend(reached);
+        !self.unused.loads.is_empty()
+    }
+
+    /// The races of the first outcome that another one no longer has.
+    fn races_of(&self, first: Outcome, out: &Outcome) -> Vec<Finding<DefectKind>> {
+        let places = |sites: &[Site]| sites.iter().map(|s| s.pc).collect::<Vec<_>>();
+        let still = |f: &Finding<DefectKind>| {
+            let mut left = out.conditionals.iter().map(|c| places(&c.defect.sites));
+            let mut open = out.unknowns.iter().map(|u| places(&u.sites));
+            let of = places(&f.sites);
+            left.any(|p| p == of) || open.any(|p| p == of)
+        };
+        let decided = first.conditionals.into_iter().map(|c| Finding {
+            message: c.open.message,
+            ..c.defect
+        });
+        let open = first.unknowns.into_iter();
+        let open = open.filter(|u| is_of(&self.pairs, &u.sites));
+        let open = open.map(|u| Finding {
+            kind: DefectKind::DataRace,
+            message: u.message,
+            count: u.count,
+            sites: u.sites,
+        });
+        let all = first.defects.into_iter().chain(decided).chain(open);
+        let mut races: Vec<Finding<DefectKind>> = Vec::new();
+        for f in all.filter(is_race).filter(|f| !still(f)) {
+            super::merge_finding(&mut races, f);
+        }
+        races
     }
 
     /// The loads that the stores may be made of.
@@ -192,6 +264,19 @@ fn is_race(d: &Finding<DefectKind>) -> bool {
     d.kind == DefectKind::DataRace
 }
 
+/// True if a run found a race, or a pair of accesses that is one if data have it so.
+fn has_race(out: &Outcome, pairs: &[[Pc; 2]]) -> bool {
+    let mut decided = out.conditionals.iter().map(|c| &c.defect);
+    let mut open = out.unknowns.iter();
+    out.defects.iter().any(is_race) || decided.any(is_race) || open.any(|u| is_of(pairs, &u.sites))
+}
+
+/// True if some sites are those of one of some pairs.
+fn is_of(pairs: &[[Pc; 2]], sites: &[Site]) -> bool {
+    let of = |p: &[Pc; 2]| sites.len() == 2 && sites.iter().map(|s| s.pc).eq(*p);
+    pairs.iter().any(of)
+}
+
 fn is_limit(u: &Finding<UnknownKind>) -> bool {
     u.kind == UnknownKind::Limit
 }
@@ -205,6 +290,15 @@ fn left_open(mut first: Outcome, mut out: Outcome) -> Outcome {
     let why = "whether what is read reaches anything is not known, since the run ended early";
     let kind = UnknownKind::Undecided;
     let open = races.into_iter().map(|f| instead(f, kind, why));
+    first.unknowns.extend(open);
+    let (races, others): (Vec<_>, Vec<_>) = std::mem::take(&mut first.conditionals)
+        .into_iter()
+        .partition(|c| is_race(&c.defect));
+    first.conditionals = others;
+    let open = races.into_iter().map(|c| Finding {
+        message: format!("{}; {why}", c.open.message),
+        ..c.open
+    });
     first.unknowns.extend(open);
     if !first.unknowns.iter().any(is_limit) {
         out.unknowns.retain(is_limit);
@@ -241,12 +335,14 @@ fn made(mut first: Outcome, ended: &Ended, out: &Outcome) -> Outcome {
     first
 }
 
-/// True if an unknown stands below an output or a condition of a run.
-fn reaches(out: &Outcome, serials: &FxHashSet<u32>) -> bool {
-    let written = out.writes.values().flat_map(|w| w.values().copied());
-    let equal = out.obligations.iter().flat_map(|o| [o.equal.0, o.equal.1]);
-    let conditions = out.conditionals.iter().map(|c| c.cond);
-    let roots: Vec<TermId> = written.chain(equal).chain(conditions).collect();
-    let is_one = |t: &TermId| matches!(out.store.get(*t), Term::Fresh { serial, .. } if serials.contains(&serial));
-    out.store.reachable(&roots).iter().any(is_one)
+/// The loads whose unknowns stand below an output, an address or a condition of a run.
+fn reached(out: &Outcome, unknowns: &Serials) -> FxHashSet<(Pc, Tid)> {
+    if unknowns.is_empty() {
+        return FxHashSet::default();
+    }
+    let below = out.store.serials_below(&roots(out));
+    below
+        .iter()
+        .filter_map(|s| unknowns.get(s).copied())
+        .collect()
 }

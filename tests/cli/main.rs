@@ -22,6 +22,7 @@ mod same_bits;
 mod sequences;
 mod serve;
 mod slack;
+mod spare_lanes;
 mod steps;
 mod terminal;
 mod untrusted;

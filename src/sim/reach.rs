@@ -1,0 +1,128 @@
+//! Values about which nothing is known, and where they get to.
+//!
+//! Problem: lanes beyond the end of the data compute with a constant what others compute with data, and store nothing.
+//! What has no model there (the bits of a number that machines round in ways of their own, a sum that rounds, a library
+//! function that is not recognised) is of no matter. Neither is what a racing read gives that nobody uses.
+//!
+//! Such a value is an unknown of its own. A reason why one is open is told if the unknown is found below an output, an
+//! address, a guard of a write or another condition of the run, and in a run that ended early, which it may be the cause of.
+//!
+//! Sound: an unknown stands for every value, and what is derived of it keeps it below: terms drop an operand only where any
+//! number there gives the same, and a float whose bits are unknown may be no number ([`TermStore::is_total`]). A branch
+//! or an operand that needs a value to go on ends the run.
+//!
+//! [`TermStore::is_total`]: crate::term::TermStore::is_total
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::machine::Machine;
+use super::outcome::merge_finding;
+use super::{Finding, Outcome, Site, UnknownKind};
+use crate::kernel::Pc;
+use crate::term::{Term, TermId};
+
+/// What is open, and the unknowns that stand for it.
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
+    reasons: Vec<(UnknownKind, Site, &'static str)>,
+    known: FxHashMap<(Pc, &'static str), usize>,
+    /// The reason of each serial.
+    serials: FxHashMap<u32, usize>,
+}
+
+impl Doubts {
+    /// True if nothing is open.
+    pub(super) fn is_empty(&self) -> bool {
+        self.serials.is_empty()
+    }
+}
+
+impl Machine<'_> {
+    /// Bits about which nothing is known, and why: `does` is what the lane does there.
+    pub(super) fn open_bits(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        width: u8,
+        kind: UnknownKind,
+        [does, why]: [&'static str; 2],
+    ) -> TermId {
+        // On numbers, and where bits are all there is, a run has no unknowns.
+        if self.launch.numbers || self.values.words.is_some() {
+            let site = self.site(pc, w, 1 << lane, does);
+            self.unknown(kind, vec![site], || why.into());
+            return self.fresh_bits(width);
+        }
+        let reason = match self.doubts.known.get(&(pc, why)) {
+            Some(&known) => known,
+            None => {
+                let site = self.site(pc, w, 1 << lane, does);
+                self.doubts.reasons.push((kind, site, why));
+                let new = self.doubts.reasons.len() - 1;
+                self.doubts.known.insert((pc, why), new);
+                new
+            }
+        };
+        self.doubts.serials.insert(self.fresh, reason);
+        self.fresh_bits(width)
+    }
+
+    /// Tells what is open of what was left, or all of it after a run that ended early.
+    pub(super) fn report_doubts(&mut self, out: &mut Outcome) {
+        let doubts = std::mem::take(&mut self.doubts);
+        if doubts.is_empty() {
+            return;
+        }
+        let serials = match self.ended_early {
+            true => doubts.serials.keys().copied().collect(),
+            false => self.values.store.serials_below(&roots(out)),
+        };
+        let mut counts = vec![0; doubts.reasons.len()];
+        for reason in serials.iter().filter_map(|s| doubts.serials.get(s)) {
+            counts[*reason] += 1;
+        }
+        for ((kind, site, why), count) in doubts.reasons.into_iter().zip(counts) {
+            if count > 0 {
+                let message = why.to_string();
+                let sites = vec![site];
+                let finding = Finding {
+                    kind,
+                    message,
+                    count,
+                    sites,
+                };
+                merge_finding(&mut out.unknowns, finding);
+            }
+        }
+    }
+}
+
+/// The terms of what a run leaves: outputs, addresses, conditions.
+pub(super) fn roots(out: &Outcome) -> Vec<TermId> {
+    let written = out.writes.values().flat_map(|w| w.values().copied());
+    let equal = out.obligations.iter().flat_map(|o| [o.equal.0, o.equal.1]);
+    let decided = out.conditionals.iter();
+    let decided = decided.flat_map(|c| c.values.iter().copied().chain([c.cond]));
+    let places = out.gathers.iter().flat_map(|g| g.terms());
+    let maps = out.opaque.iter().flat_map(|o| o.words.iter().copied());
+    let guards = out.guards.iter().flatten().filter(|g| g.writes);
+    let all = written
+        .chain(equal)
+        .chain(decided)
+        .chain(places)
+        .chain(maps);
+    all.chain(guards.map(|g| g.cond)).collect()
+}
+
+impl crate::term::TermStore {
+    /// The serials of the unknowns below some terms.
+    pub(super) fn serials_below(&self, roots: &[TermId]) -> FxHashSet<u32> {
+        let serial = |t: TermId| match self.get(t) {
+            Term::Fresh { serial, .. } => Some(serial),
+            _ => None,
+        };
+        self.reachable(roots)
+            .into_iter()
+            .filter_map(serial)
+            .collect()
+    }
+}
