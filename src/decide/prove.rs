@@ -252,7 +252,7 @@ impl<'s> Prover<'s> {
                 Need::NonZero(y) => y == x || self.canon.vanish_together(x, y),
                 _ => false,
             });
-            if !vanishes {
+            if !vanishes && !self.canon.vanishes_with(n, x) {
                 return false;
             }
         }
