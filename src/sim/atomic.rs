@@ -57,7 +57,7 @@ impl Machine<'_> {
         let elem = access.ty.bits() / 8 * *packed as u32;
         let elems = (elem, srcs.len() as u32);
         let size = elem * elems.1;
-        let by_sign = match packed {
+        let by_sign = match *packed {
             1 => self.extremum_by_sign((w, exec), (*op, access.ty), srcs, under),
             _ => None,
         };

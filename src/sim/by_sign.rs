@@ -114,9 +114,10 @@ impl Machine<'_> {
             return None;
         }
         let below = s.infinity(op == AtomOp::Max);
+        let held = s.face(x);
         let (t, other) = match cond {
             None => (extremum(s, op, x, y), y),
-            Some(c) => match other_half(s, op, s.face(x), (b, y), c) {
+            Some(c) => match other_half(s, op, held, (b, y), c) {
                 Some((rest, whole)) => {
                     let y = whole.map_or(y, |c| s.select(c, y, below));
                     (rest.map_or(y, |r| extremum(s, op, r, y)), y)
@@ -315,10 +316,8 @@ mod tests {
         let [one, two] = [-1.0f32, -2.0].map(f32::to_bits);
         // Signed, the encoding of -2 is above that of -1; -0 is below every number as a signed integer.
         assert_ne!(after(AtomOp::Max, true, two, one), larger(two, one));
-        assert_ne!(
-            after(AtomOp::Min, false, two, 3.0f32.to_bits()),
-            larger(two, 3.0f32.to_bits())
-        );
+        let [five, three] = [5.0f32, 3.0].map(f32::to_bits);
+        assert_ne!(after(AtomOp::Min, false, five, three), larger(five, three));
         let minus_zero = (-0.0f32).to_bits();
         assert_ne!(
             after(AtomOp::Max, true, one, minus_zero),
