@@ -289,6 +289,7 @@ impl Asked<'_> {
         let deciding = decide::Options {
             limits: self.limits,
             exact_constants: self.options.exact_constants,
+            masks_are_infinite: self.options.masks_are_infinite,
             probabilistic: self.options.probabilistic,
             ..decide::Options::default()
         };

@@ -452,6 +452,9 @@ pub(crate) struct BindArgs {
     /// Take every float constant as it is written.
     #[arg(long)]
     pub exact_constants: bool,
+    /// Let finite masks (-1e9, the least float) stand for minus infinity; rows that are masked whole are left out.
+    #[arg(long)]
+    pub masks_are_infinite: bool,
     /// Accept proofs by evaluation at random points, with a bound on the error, where forms are too large.
     #[arg(long)]
     pub probabilistic: bool,
@@ -797,6 +800,7 @@ pub(crate) fn settings(
         names: table("--name", &bind.name)?,
         buffers: table("--buffer", &bind.buffer)?,
         exact_constants: set(bind.exact_constants),
+        masks_are_infinite: set(bind.masks_are_infinite),
         probabilistic: set(bind.probabilistic),
         precision: set(bind.precision),
         wmma_layout: bind.wmma_layout.clone(),

@@ -241,6 +241,9 @@ pub struct Options {
     pub strict: bool,
     /// Constants are taken as they are written.
     pub exact_constants: bool,
+    /// Finite masks stand for minus infinity.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub masks_are_infinite: bool,
     /// Proofs at random points are accepted.
     pub probabilistic: bool,
     /// What was compared are bits.

@@ -129,6 +129,11 @@ impl<'s> Canon<'s> {
         self.fresh().vanish_together(a, b)
     }
 
+    /// Whether `a` is 0 wherever `b` is, of the inputs on which both are defined.
+    pub(crate) fn vanishes_with(&mut self, a: TermId, b: TermId) -> bool {
+        self.fresh().vanishes_with(a, b)
+    }
+
     /// Whether two terms have one sign on all inputs on which both are defined.
     pub(crate) fn same_sign(&mut self, a: TermId, b: TermId) -> bool {
         self.fresh().same_sign(a, b)

@@ -24,6 +24,7 @@ mod judge;
 mod lattice;
 mod limits;
 pub(crate) mod logic;
+mod masks;
 mod names;
 pub(crate) mod needs;
 mod options;
@@ -99,20 +100,34 @@ pub(crate) fn decide(
         cannot,
         terms,
     };
-    if out.cannot.is_none() {
-        out.named = Named::of(&out.store, &out.conditions, &options.limits);
+    if out.cannot.is_some() {
+        return out;
+    }
+    match options.masks_are_infinite {
+        true => masks::rule(out, arrays, options),
+        false => {
+            out.rule(arrays, options);
+            out
+        }
+    }
+}
+
+impl Decided {
+    /// Rules on all elements.
+    fn rule(&mut self, arrays: &Arrays, options: &Options) {
+        self.named = Named::of(&self.store, &self.conditions, &options.limits);
         let judge = Judge {
-            store: &out.store,
-            named: out.named.as_ref(),
-            conditions: &out.conditions,
+            store: &self.store,
+            named: self.named.as_ref(),
+            conditions: &self.conditions,
             arrays,
             options,
         };
-        out.rulings = judge.all();
-        judge.claim_something(&mut out.rulings);
-        judge.name_poles(&mut out.rulings);
+        let mut rulings = judge.all();
+        judge.claim_something(&mut rulings);
+        judge.name_poles(&mut rulings);
+        self.rulings = rulings;
     }
-    out
 }
 
 /// Lets the places that data choose have the same ids in both runs.

@@ -17,6 +17,7 @@
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
+use super::guards;
 use crate::term::{BitsOp, Fun, Sort, Term, TermId, TermStore};
 
 /// A fact that an operation relies on.
@@ -216,11 +217,34 @@ pub(crate) struct Given {
     pub terms: FxHashSet<TermId>,
     /// Needs that it has.
     pub needs: Vec<Need>,
+    /// Where it chooses at the top: the condition, and the needs of what it takes where that holds and where not.
+    branches: Option<(TermId, [Vec<Need>; 2])>,
 }
 
 impl Given {
     /// What the evaluation of `root` relies on.
     pub(crate) fn of(store: &TermStore, root: TermId) -> Self {
+        let mut given = Given::evaluated(store, root);
+        if let Term::Select(p, a, b) = store.get(root) {
+            let branches = [a, b].map(|t| Given::evaluated(store, t).needs);
+            given.branches = Some((p, branches));
+        }
+        given
+    }
+
+    /// The needs where conditions have these values: what is taken at the top is evaluated there.
+    pub(crate) fn under(&self, store: &TermStore, guards: &[Guard]) -> Vec<Need> {
+        let mut out = self.needs.clone();
+        if let Some((p, [yes, no])) = &self.branches {
+            for (_, value) in guards::parts(store, guards).filter(|g| g.0 == *p) {
+                out.extend(if value { yes } else { no });
+            }
+        }
+        out
+    }
+
+    /// What is evaluated whatever the input is.
+    fn evaluated(store: &TermStore, root: TermId) -> Self {
         let mut given = Given::default();
         walk(store, &partial(store, root), |t, how, _| {
             if how == Reached::Always {

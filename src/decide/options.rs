@@ -23,6 +23,8 @@ pub struct Options {
     pub limits: Limits,
     /// Rounded constants are never read as the numbers that they stand for.
     pub exact_constants: bool,
+    /// Finite constants of a size that only masks have stand for minus infinity.
+    pub masks_are_infinite: bool,
     /// Proofs by evaluation at random points count, where the others end.
     pub probabilistic: bool,
     /// Seed of the random candidates of the witness search.
@@ -36,6 +38,7 @@ impl Default for Options {
             optimized: Coverage::WholeGrid,
             limits: Limits::NONE,
             exact_constants: false,
+            masks_are_infinite: false,
             probabilistic: false,
             seed: 0x9e37_79b9_7f4a_7c15,
         }

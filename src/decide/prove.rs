@@ -11,6 +11,10 @@ use crate::norm::Sign;
 use crate::spec::Limits;
 use crate::special::Survey;
 use crate::term::{BitsOp, Fun, RCmp, Term, TermId, TermStore};
+use smallvec::SmallVec;
+
+/// Choices that the needs of one term are taken apart at.
+const MOST_SPLIT: usize = 64;
 
 /// What proved a goal, or several: the dearest of the tactics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -184,17 +188,54 @@ impl<'s> Prover<'s> {
         let given = Given::of(self.store, a);
         let needs = needs::needs(self.store, b, &given);
         proved.positive_logarithms = needs.positive_logarithms;
-        for n in &needs.open {
-            if self.proved(n) {
+        let mut open: Vec<Guarded> = needs.open.into_iter().rev().collect();
+        let mut split = 0;
+        while let Some(n) = open.pop() {
+            if self.proved(&n) {
                 continue;
             }
-            let met = self.met(n.need, &given.needs);
-            match met.or_else(|| self.met_by_factors(n, &given.needs)) {
-                Some(log) => proved.positive_logarithms |= log,
-                None => return Proof::Undefined(n.need),
+            let given = given.under(self.store, &n.guards);
+            let met = self.met(n.need, &given);
+            if let Some(log) = met.or_else(|| self.met_by_factors(&n, &given)) {
+                proved.positive_logarithms |= log;
+                continue;
             }
+            let Some(branches) = self.branches(&n).filter(|_| split < MOST_SPLIT) else {
+                return Proof::Undefined(n.need);
+            };
+            split += 1;
+            open.extend(branches);
         }
         Proof::Yes(proved)
+    }
+
+    /// The needs that one of a choice comes down to.
+    ///
+    /// match `(p ? a : b) != 0` / result `a != 0` where p holds, `b != 0` where it does not; where the branch of the need
+    /// says which, that alone.
+    fn branches(&self, n: &Guarded) -> Option<SmallVec<[Guarded; 2]>> {
+        let (Need::NonZero(x) | Need::NonNegative(x) | Need::Positive(x)) = n.need else {
+            return None;
+        };
+        let Term::Select(p, a, b) = self.store.get(x) else {
+            return None;
+        };
+        let known = guards::parts(self.store, &n.guards).find(|g| g.0 == p);
+        let taken = |&(_, value): &(TermId, bool)| known.is_none_or(|g| g.1 == value);
+        let branch = |(t, value): (TermId, bool)| {
+            let need = match n.need {
+                Need::NonZero(_) => Need::NonZero(t),
+                Need::NonNegative(_) => Need::NonNegative(t),
+                _ => Need::Positive(t),
+            };
+            let guards = [(p, value)].into_iter().chain(n.guards.iter().copied());
+            Guarded {
+                need,
+                guards: guards.collect(),
+            }
+        };
+        let both = [(a, true), (b, false)].into_iter();
+        Some(both.filter(taken).map(branch).collect())
     }
 
     /// A denominator of `a` at whose zeros `a` may be an infinity and `b` a number.
@@ -218,11 +259,12 @@ impl<'s> Prover<'s> {
                 ..n.clone()
             };
             // What is asked of the operand says more, and is what the other direction asks too.
-            let holds = given.needs.contains(&n.need)
+            let given = given.under(self.store, &n.guards);
+            let holds = given.contains(&n.need)
                 || self.proved(&n)
-                || self.met(n.need, &given.needs).is_some()
+                || self.met(n.need, &given).is_some()
                 || need.need != n.need
-                    && (self.proved(&need) || self.met(need.need, &given.needs).is_some())
+                    && (self.proved(&need) || self.met(need.need, &given).is_some())
                 || self.numerators_vanish(a, x);
             if !holds {
                 return Some(need.need);
@@ -252,7 +294,7 @@ impl<'s> Prover<'s> {
                 Need::NonZero(y) => y == x || self.canon.vanish_together(x, y),
                 _ => false,
             });
-            if !vanishes {
+            if !vanishes && !self.canon.vanishes_with(n, x) {
                 return false;
             }
         }

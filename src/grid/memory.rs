@@ -19,7 +19,9 @@ use crate::spec::{Arrays, Bindings};
 use crate::term::left::{self, cut, piece_bytes, read, write};
 use crate::term::overflow::Narrow;
 use crate::term::word::{Does, Operation};
-use crate::term::{Agreement, ArrayId, BitsOp, Copied, ICmp, Serials, Sort, TermId, TermStore};
+use crate::term::{
+    Agreement, ArrayId, BitsOp, Copied, ICmp, Serials, Sort, Term, TermId, TermStore,
+};
 
 use super::between::{Meeting, Met, Overlap, Record};
 use super::guards::Guards;
@@ -159,6 +161,9 @@ fn combine(
             }
             _ => combine_words(store, [x, y, initial]),
         },
+        NumTy::Float(f @ (Fmt::F32 | Fmt::F64)) if op != AtomOp::Add => {
+            combine_encodings(store, (op, f), [x, y])
+        }
         NumTy::Float(f) => {
             let [p, q, i] = [x, y, initial].map(|t| store.of_bits(f, t));
             let r = match op {
@@ -203,6 +208,38 @@ fn combine(
     }
 }
 
+/// The same of encodings that integer atomics order by the sign bit ([`crate::sim::by_sign`]): known ones in that order,
+/// whatever they encode, others as the numbers that they are.
+fn combine_encodings(
+    store: &mut TermStore,
+    (op, f): (AtomOp, Fmt),
+    [x, y]: [TermId; 2],
+) -> Option<TermId> {
+    if let [Some(a), Some(b)] = [x, y].map(|t| store.as_bits(t)) {
+        return Some(store.bits(f.bits() as u8, combine_known(op, f, [a, b])?));
+    }
+    // A zero has two encodings, of which the real says nothing.
+    let minus_zero = 1 << (f.bits() - 1);
+    let encodes = |t: TermId| match store.get(t) {
+        Term::OfReal { fmt, .. } => fmt == f,
+        Term::BitsConst { value, .. } => value != minus_zero,
+        _ => false,
+    };
+    if !encodes(x) || !encodes(y) {
+        return None;
+    }
+    let [p, q] = [x, y].map(|t| store.of_bits(f, t));
+    if !store.is_number(p) || !store.is_number(q) {
+        return None;
+    }
+    let r = match op {
+        AtomOp::Min => store.min(p, q),
+        AtomOp::Max => store.max(p, q),
+        _ => return None,
+    };
+    Some(store.of_real(f, r))
+}
+
 /// True if a piece of memory is one float of a format.
 fn is_whole(store: &TermStore, t: TermId, fmt: Fmt) -> bool {
     store.sort(t) == Sort::Bits(fmt.bits() as u8)
@@ -210,6 +247,22 @@ fn is_whole(store: &TermStore, t: TermId, fmt: Fmt) -> bool {
 
 /// The same of known floats, bit for bit: extrema alone, since of a sum the order decides how it is rounded.
 fn combine_known(op: AtomOp, fmt: Fmt, [x, y]: [u64; 2]) -> Option<u64> {
+    if let Fmt::F32 | Fmt::F64 = fmt {
+        // Without sign bit they lie above all others, and with it the lesser one encodes the larger number.
+        let sign = 1u64 << (fmt.bits() - 1);
+        let place = |v: u64| {
+            if v & sign == 0 {
+                v | sign
+            } else {
+                !v & (sign | (sign - 1))
+            }
+        };
+        return match (op, place(x) >= place(y)) {
+            (AtomOp::Max, true) | (AtomOp::Min, false) => Some(x),
+            (AtomOp::Max, false) | (AtomOp::Min, true) => Some(y),
+            _ => None,
+        };
+    }
     let op = match op {
         AtomOp::Min => FloatOp::Min,
         AtomOp::Max => FloatOp::Max,

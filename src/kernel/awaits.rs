@@ -17,6 +17,8 @@
 //! A loop that tries an update, and waits by a load of the same word before it tries again, is one such loop too: the load only
 //! delays the next try.
 //!
+//! A loop of a whole CTA in which one thread looks and tells the others is one too ([`super::relays`]).
+//!
 //! The direction that is sound: what is not understood is an effect. Whether a value ends the loop is not asked here;
 //! the simulator walks the body with it.
 
@@ -26,6 +28,7 @@ use rustc_hash::FxHashSet;
 
 use super::demand::demanded;
 use super::operands::{Next, next, uses};
+use super::relays::relay;
 use super::{AtomOp, BarKind, Kernel, Op, Pc, RegId, Sem, Space, Src};
 
 /// Instructions of the longest body.
@@ -47,6 +50,8 @@ pub struct Await {
     pub is_used: bool,
     /// Branches of the body that every way of which leads back from.
     pub silent: FxHashSet<u32>,
+    /// The instructions by which the thread that looks tells the others of its CTA what it read ([`super::relays`]).
+    pub relay: FxHashSet<u32>,
     /// The update that every way out of the loop comes to next, where this load delays its tries; whether both are
     /// of one word, the simulator looks.
     pub delays: Option<Pc>,
@@ -70,9 +75,14 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
         .filter(|(_, inst)| inst.guard.is_none() && may_wait(&inst.op))
         .map(|(pc, _)| Pc(pc))
         .collect();
+    let guarded = (0u32..).zip(&kernel.insts);
+    let guarded = guarded.filter(|(_, inst)| inst.guard.is_some() && may_wait(&inst.op));
+    let relayed: Vec<(Pc, FxHashSet<u32>)> = guarded
+        .filter_map(|(pc, _)| Some((Pc(pc), relay(kernel, Pc(pc))?)))
+        .collect();
     let mut out = Awaits::default();
     let updates = |i: &super::Inst| matches!(&i.op, Op::Atom { dsts, .. } if !dsts.is_empty());
-    if accesses.is_empty() && !kernel.insts.iter().any(updates) {
+    if accesses.is_empty() && relayed.is_empty() && !kernel.insts.iter().any(updates) {
         return out;
     }
     let targets = targets(kernel);
@@ -103,6 +113,16 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
             }
         }
     }
+    for (pc, relay) in relayed {
+        let polls = FxHashSet::from_iter([pc.0]);
+        let (begin, inner) = (cut(kernel, &targets, pc), FxHashSet::default());
+        if let Some(body) = body(kernel, pc, (&polls, &relay))
+            && let Some(found) = waits(kernel, &live, begin, pc, (body, polls, inner))
+            && !asks_clock(kernel, &found.body, &FxHashSet::default())
+        {
+            out.by_access.insert(pc, Await { relay, ..found });
+        }
+    }
     // A first look before the loop, at the same word, is part of it.
     loop {
         let mut more = Vec::new();
@@ -114,7 +134,10 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
                 );
                 same_access(kernel, a, b)
             };
-            let polls: FxHashSet<u32> = out.by_access.keys().filter(same).map(|p| p.0).collect();
+            // Who looks for others does not look before.
+            let alone = out.by_access.iter().filter(|(_, a)| a.relay.is_empty());
+            let polls = alone.map(|(p, _)| p).filter(same).map(|p| p.0);
+            let polls: FxHashSet<u32> = polls.collect();
             let inside = polls.iter().filter_map(|p| out.by_access.get(&Pc(*p)));
             let inner = inside.flat_map(|a| a.inner.iter().copied()).collect();
             if let Some(body) = body(kernel, pc, (&polls, &inner))
@@ -229,6 +252,7 @@ fn waits(
         inner,
         is_used,
         silent: FxHashSet::default(),
+        relay: FxHashSet::default(),
         delays: None,
     })
 }
@@ -305,6 +329,7 @@ fn first_look(
     after.iter().all(of_result).then(|| Await {
         is_used: !after.is_empty(),
         silent: inside.silent.intersection(&body).copied().collect(),
+        relay: FxHashSet::default(),
         body,
         polls,
         inner,
@@ -494,7 +519,7 @@ fn cut(kernel: &Kernel, targets: &FxHashSet<u32>, pc: Pc) -> u32 {
 }
 
 /// An access that a loop can wait at: one that reads a single word of memory which other threads write.
-fn may_wait(op: &Op) -> bool {
+pub(super) fn may_wait(op: &Op) -> bool {
     let shared = |s: Space| matches!(s, Space::Generic | Space::Global | Space::Shared);
     match op {
         Op::Ld { access, dsts, .. } => shared(access.space) && !access.nc && dsts.len() == 1,
@@ -523,7 +548,7 @@ fn may_wait(op: &Op) -> bool {
 }
 
 /// The ways from an access to one of the polls on which nothing happens; `None` if there is none.
-fn body(
+pub(super) fn body(
     kernel: &Kernel,
     pc: Pc,
     (polls, inner): (&FxHashSet<u32>, &FxHashSet<u32>),

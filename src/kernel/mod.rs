@@ -73,6 +73,7 @@ mod matrix_op;
 mod operand;
 pub mod precision;
 pub mod rechecked;
+mod relays;
 mod results;
 pub mod retries;
 mod schedule_use;

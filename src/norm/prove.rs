@@ -66,6 +66,20 @@ impl Normalizer<'_> {
         x.is_some() && x == y && !self.is_spoilt()
     }
 
+    /// True only if `a` is 0 wherever `b` is, on inputs on which both are defined.
+    ///
+    /// match `b` a sum of products none of which is below 0, and each product of `a` has all those factors of one of them
+    /// that may be 0 / because such a sum is 0 only where all its products are, and a product is where one of its
+    /// factors is: choices between 0 and what a mask lets through, above all.
+    pub fn vanishes_with(&mut self, a: TermId, b: TermId) -> bool {
+        self.ring.refill();
+        let mut form = |t: TermId| self.canon(t).ok().filter(|p| !p.is_infinite());
+        let (Some(p), Some(q)) = (form(a), form(b)) else {
+            return false;
+        };
+        self.ring.poly_vanishes_with(p, q) && !self.is_spoilt()
+    }
+
     /// True only if two terms have one sign on all inputs on which both are defined: they are the same but
     /// for factors that are positive, or negative in both, and for squares of factors that they share; or one is the
     /// root of the other.

@@ -10,6 +10,9 @@
 
 use std::cmp::Ordering;
 
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
 use super::exp::ExpId;
 use super::monomial::{Mono, flag};
 use super::poly::{PTerm, PolyId};
@@ -19,6 +22,9 @@ use crate::term::Fun;
 
 /// Elements of such a maximum.
 const FEW: usize = 8;
+
+/// Products of several factors, of each of which a product is looked for in a sum.
+const MOST_PRODUCTS: usize = 64;
 
 /// Terms of a polynomial in which maxima are replaced by means.
 const LARGEST_MEAN: usize = 48;
@@ -219,6 +225,45 @@ impl Ring {
             s = s.times(self.atom_signs[a as usize].pow(p));
         }
         s
+    }
+
+    /// The atoms of a term of which one is 0 wherever the term is; sorted.
+    fn zeros(&self, t: PTerm) -> SmallVec<[u32; 2]> {
+        let powers = self.monos.powers(t.mono);
+        let may_be_zero = |&(a, p): &(u32, i32)| p > 0 && self.atom_signs[a as usize].may_be_zero();
+        powers
+            .into_iter()
+            .filter(may_be_zero)
+            .map(|f| f.0)
+            .collect()
+    }
+
+    /// True only if each term of `p` is 0 wherever `q` is, whose terms all have one sign or are 0.
+    pub(super) fn poly_vanishes_with(&self, p: PolyId, q: PolyId) -> bool {
+        let (p, q) = (self.polys.get(p), self.polys.get(q));
+        let signs = |holds: fn(Sign) -> bool| q.iter().all(|&t| holds(self.term_sign(t)));
+        if !signs(Sign::is_nonneg) && !signs(Sign::is_nonpos) {
+            return false;
+        }
+        let (mut single, mut several) = (FxHashSet::default(), FxHashSet::default());
+        for &t in q {
+            match self.zeros(t)[..] {
+                // Never 0, and so is the sum.
+                [] => return true,
+                [a] => single.insert(a),
+                ref all => several.insert(SmallVec::<[u32; 2]>::from_slice(all)),
+            };
+        }
+        if several.len() > MOST_PRODUCTS {
+            return false;
+        }
+        p.iter().all(|&t| {
+            let own = self.zeros(t);
+            own.iter().any(|a| single.contains(a))
+                || several
+                    .iter()
+                    .any(|all| all.iter().all(|a| own.contains(a)))
+        })
     }
 
     /// What the sign of a term depends on: whether its known factors make it negative, and the atoms whose sign is

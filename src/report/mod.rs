@@ -161,6 +161,7 @@ fn asked(o: &Options) -> Asked {
         deny: o.deny.clone(),
         strict: o.strict,
         exact_constants: o.exact_constants,
+        masks_are_infinite: o.masks_are_infinite,
         probabilistic: o.probabilistic,
         bits: o.bits,
         timeout: o.timeout.map(|t| t.as_secs_f64()),

@@ -9,6 +9,8 @@
 //! becomes a select of new and old. An address that is a select among a few is as many atomics, each
 //! under its condition.
 //!
+//! Integer atomics that the sign bit chooses are extrema of floats (`by_sign`).
+//!
 //! Source: PTX ISA 9.0, sections 9.7.13.6 (`atom`) and 9.7.13.7 (`red`).
 //!
 //! Not claimed: what unordered operations leave whose old values are used. A ticket that the last
@@ -55,9 +57,18 @@ impl Machine<'_> {
         let elem = access.ty.bits() / 8 * *packed as u32;
         let elems = (elem, srcs.len() as u32);
         let size = elem * elems.1;
+        let by_sign = match *packed {
+            1 => self.extremum_by_sign((w, exec), (*op, access.ty), srcs, under),
+            _ => None,
+        };
+        // Extrema in one order of all encodings change places, whichever integer atomic each is.
+        let (kind_op, kind_ty) = match by_sign {
+            Some((op, fmt)) => (op, NumTy::Float(fmt)),
+            None => (*op, plain_type(*op, access.ty)),
+        };
         let kind = Kind::Atomic {
-            op: *op,
-            ty: plain_type(*op, access.ty),
+            op: kind_op,
+            ty: kind_ty,
             used,
             operand: self.one_operand((w, exec), *op, srcs, access.scope),
         };
@@ -115,7 +126,10 @@ impl Machine<'_> {
                     }
                     _ => None,
                 };
-                let new = match (word, t.cond) {
+                let ordered =
+                    by_sign.and_then(|by| self.after_extremum(by, (t.region, t.cond), [old, b]));
+                let new = match (ordered.or(word), t.cond) {
+                    (Some(new), _) if ordered.is_some() => new,
                     (Some(word), None) => word,
                     (Some(word), Some(cond)) => {
                         self.values.select(cond, word, old, (elem * 8) as u8)

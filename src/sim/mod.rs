@@ -23,6 +23,7 @@ pub mod barrier;
 mod barriers;
 mod branch;
 mod bulk;
+mod by_sign;
 mod by_value;
 mod carries;
 mod choices;

@@ -106,6 +106,9 @@ pub struct Settings {
     /// No recovery of constants.
     #[serde(alias = "exact_constants")]
     pub exact_constants: Option<bool>,
+    /// Finite masks stand for minus infinity.
+    #[serde(alias = "masks_are_infinite")]
+    pub masks_are_infinite: Option<bool>,
     /// Accept proofs by evaluation at random points.
     pub probabilistic: Option<bool>,
     /// Compare bits.
@@ -344,6 +347,8 @@ pub struct Options {
     pub deny: Vec<WarningKind>,
     /// Rounded constants are never read as the numbers that they stand for.
     pub exact_constants: bool,
+    /// Finite constants of a size that only masks have stand for minus infinity.
+    pub masks_are_infinite: bool,
     /// Proofs by random evaluation count.
     pub probabilistic: bool,
     /// What is compared are bits.
@@ -381,6 +386,7 @@ impl Default for Options {
             any: false,
             deny: Vec::new(),
             exact_constants: false,
+            masks_are_infinite: false,
             probabilistic: false,
             bits: false,
             sass: None,
@@ -424,6 +430,7 @@ impl Layers<'_> {
             if let Some(exact) = layer.exact_constants {
                 out.exact_constants = exact;
             }
+            out.masks_are_infinite = (layer.masks_are_infinite).unwrap_or(out.masks_are_infinite);
             out.probabilistic = layer.probabilistic.unwrap_or(out.probabilistic);
             out.precision = layer.precision.unwrap_or(out.precision);
             out.bits = layer.bits.unwrap_or(out.bits);

@@ -70,6 +70,8 @@ pub(super) struct Errors<'a> {
     own: Vec<f64>,
     /// How far the value may be off; 0 or infinite for truth values and bits, which hold or do not.
     reach: Vec<f64>,
+    /// The term that each is within its reach: what it chooses for certain, else itself.
+    chosen: Vec<usize>,
     /// How far the sum of the exponents of two powers may be off, by the positions of the powers, where a factor alone may
     /// move far.
     powers: FxHashMap<[usize; 2], f64>,
@@ -97,6 +99,7 @@ impl<'a> Errors<'a> {
             own: Vec::with_capacity(values.len()),
             powers: FxHashMap::default(),
             reach: Vec::with_capacity(values.len()),
+            chosen: Vec::with_capacity(values.len()),
         };
         for i in 0..values.len() {
             let functions = all.function(i);
@@ -105,10 +108,13 @@ impl<'a> Errors<'a> {
                 None => 0.0,
             };
             let has_powers = all.note_powers(i);
+            let chosen = all.chosen_at(i);
+            all.chosen.push(chosen);
             let (slopes, rest) = all.step(i);
-            let linear = match has_powers {
-                true => all.swept(slopes, &all.own),
-                false => all.carried(&slopes),
+            let linear = all.carried(&slopes);
+            let linear = match has_powers || all.is_sum(i) && linear > MOVED_EXPONENT {
+                true => linear.min(all.swept(slopes, &all.own)),
+                false => linear,
             };
             let moved = f64::min(linear + rest, all.within_operands(i));
             let rounding = all.rounding(i, moved);
@@ -159,6 +165,47 @@ impl<'a> Errors<'a> {
         let any = !found.is_empty();
         self.powers.extend(found);
         any
+    }
+
+    /// Whether operands of a term may take away from each other what they share, however large: masks and first maxima.
+    fn is_sum(&self, i: usize) -> bool {
+        matches!(self.store.get(self.cone.ids()[i]), Term::Add(..))
+    }
+
+    /// The term that a term is wherever the operands are within their reach.
+    ///
+    /// match `p ? x : y` with p certain, or x and y one / result the one that is taken.
+    ///
+    /// match `max(x, y)`, `min(x, y)` with x and y further apart than they reach, or one / result likewise.
+    fn chosen_at(&self, i: usize) -> usize {
+        let kid = |k: usize| self.kid(i, k);
+        let is_one = |a: usize, b: usize| self.chosen[a] == self.chosen[b];
+        match self.store.get(self.cone.ids()[i]) {
+            Term::Select(..) | Term::BitsSelect(..) => match self.values[kid(0)] {
+                _ if is_one(kid(1), kid(2)) => self.chosen[kid(1)],
+                Value::Bool(p) if self.reach[kid(0)] == 0.0 => self.chosen[kid(2 - p as usize)],
+                _ => i,
+            },
+            Term::OfBits { fmt, .. } => {
+                let bits = self.chosen[kid(0)];
+                match self.store.get(self.cone.ids()[bits]) {
+                    Term::OfReal { fmt: f, .. } if f == fmt => self.chosen[self.kid(bits, 0)],
+                    _ => i,
+                }
+            }
+            term @ (Term::Max(..) | Term::Min(..)) => {
+                let (a, b) = (kid(0), kid(1));
+                let (x, y) = (self.numbers[a], self.numbers[b]);
+                let is_apart = (x - y).abs() > self.reach[a] + self.reach[b];
+                match (x > y) == matches!(term, Term::Max(..)) {
+                    _ if is_one(a, b) => self.chosen[a],
+                    true if is_apart => self.chosen[a],
+                    false if is_apart => self.chosen[b],
+                    _ => i,
+                }
+            }
+            _ => i,
+        }
     }
 
     /// How far a linear step goes at most, where each operand moves by itself.
@@ -386,8 +433,9 @@ impl<'a> Errors<'a> {
         let (x, y) = (self.numbers[a], self.numbers[b]);
         let reach = self.reach[a] + self.reach[b];
         let apart = (x - y).abs();
-        // Infinite operands are apart from each other, or equal for certain.
-        if reach == 0.0 || apart > reach || x.is_infinite() && reach.is_finite() {
+        // Infinite operands are apart from each other, or equal for certain; so is a number that is both.
+        let is_one = self.chosen[a] == self.chosen[b] && x.is_finite() && reach.is_finite();
+        if is_one || reach == 0.0 || apart > reach || x.is_infinite() && reach.is_finite() {
             0.0
         } else {
             f64::INFINITY
@@ -402,7 +450,7 @@ impl<'a> Errors<'a> {
             _ => return (Slopes::new(), f64::INFINITY),
         };
         let slopes = Slopes::from_slice(&[(chosen, 1.0)]);
-        if self.reach[p] == 0.0 {
+        if self.reach[p] == 0.0 || self.chosen[x] == self.chosen[y] {
             return (slopes, 0.0);
         }
         let is_real = self.store.sort(self.cone.ids()[i]) == Sort::Real;
@@ -534,6 +582,9 @@ impl<'a> Errors<'a> {
             _ if x >= y => (a, x - y),
             _ => (b, y - x),
         };
+        if self.chosen[a] == self.chosen[b] {
+            return (Slopes::from_slice(&[(taken, 1.0)]), 0.0);
+        }
         let over = self.reach[a] + self.reach[b] - above;
         (
             Slopes::from_slice(&[(taken, 1.0)]),
@@ -631,7 +682,7 @@ mod tests {
     use super::*;
     use crate::term::eval::{Inputs, Mode, evaluate};
     use crate::term::rebuild::rebuild;
-    use crate::term::{ArrayId, TermId};
+    use crate::term::{ArrayId, RCmp, TermId};
     use proptest::prelude::*;
 
     fn float(s: &mut TermStore, v: f32) -> TermId {
@@ -687,6 +738,43 @@ mod tests {
                 [s.add(zero, x), x]
             });
             assert!(b < 1e-6, "{first} {b}");
+        }
+    }
+
+    /// A row that is masked whole: its maximum is the mask, and the difference from it is 0 on the machine too. A
+    /// product of the mask is rounded, which a fused difference sees.
+    #[test]
+    fn a_mask_takes_itself_away() {
+        for (mask, scaled_first) in [-1e9, -3e38, f32::MIN, -123456792.0]
+            .into_iter()
+            .flat_map(|m| [(m, false), (m, true)])
+        {
+            let mut s = TermStore::new();
+            let b = bound(&mut s, 1.5, |s, x| {
+                let (low, zero) = (float(s, mask), s.integer(0));
+                let p = s.rcmp(RCmp::Lt, x, zero);
+                let masked = s.select(p, x, low);
+                let other = s.mul(x, x);
+                let other = s.select(p, other, low);
+                let m = s.max(masked, other);
+                let (yes, no) = (s.integer(7), s.integer(0));
+                let is_masked = s.rcmp(RCmp::Eq, m, low);
+                let c = float(s, std::f32::consts::LOG2_E);
+                let d = match scaled_first {
+                    true => {
+                        let (a, b) = (s.mul(masked, c), s.mul(m, c));
+                        s.sub(a, b)
+                    }
+                    false => {
+                        let d = s.sub(masked, m);
+                        s.mul(d, c)
+                    }
+                };
+                let e = s.fun(Fun::Exp2, d);
+                let known = s.select(is_masked, yes, no);
+                [s.add(e, known), s.integer(8)]
+            });
+            assert_eq!(b < 1e-6, !scaled_first, "{mask} {scaled_first} {b}");
         }
     }
 

@@ -11,17 +11,22 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
+use num_traits::ToPrimitive;
 
 use super::cells::{self, Cell};
 use super::error::{Errors, Policy};
 use super::links::{self, Links};
 use crate::decide::goal::Pairs;
 use crate::decide::limits::APART;
+use crate::decide::masks;
 use crate::spec::Arrays;
 use crate::term::approx::Fast;
 use crate::term::eval::{Cone, Mode, Value};
 use crate::term::interval::{Dyadic, Interval, Round};
 use crate::term::{ArrayId, Fun, Sort, Term, TermId, TermStore};
+
+/// How many times larger than all scores a finite mask is.
+const MASKED: f64 = 16.0;
 
 /// An input on which the terms differ.
 #[derive(Clone, Debug)]
@@ -273,11 +278,29 @@ impl<'s> Hunt<'s> {
         checked
     }
 
+    /// Whether one of two operands is a finite mask that does not lie far below the other, which is none.
+    fn drowns_mask(&self, values: &[Value], i: usize, operands: [TermId; 2]) -> bool {
+        let kids = self.cone.kids(i);
+        let [x, y] = [kids.len() - 2, kids.len() - 1].map(|k| kids[k] as usize);
+        let mask = |t| self.store.as_const(t).filter(|c| masks::is_mask(c));
+        [(operands[0], y), (operands[1], x)]
+            .into_iter()
+            .any(|(t, other)| {
+                let Some(size) = mask(t).and_then(|c| c.to_f64()) else {
+                    return false;
+                };
+                let is_known = self.store.as_const(self.cone.ids()[other]).is_some();
+                let other = values[other].approx().unwrap_or(0.0);
+                !is_known && other.is_finite() && other.abs() >= size.abs() / MASKED
+            })
+    }
+
     /// Whether an input is fit to be a counterexample, and then whether the optimized kernel alone takes
     /// the logarithm of zero.
     ///
     /// The logarithm of zero is minus infinity, but nobody means that: where only the optimized kernel
-    /// takes it, a NaN that comes from something else still counts.
+    /// takes it, a NaN that comes from something else still counts. Nor does anybody mean scores that a finite mask does
+    /// not lie far below.
     fn fitness(&self, values: &[Value]) -> Option<bool> {
         let mut zeros = false;
         for (i, (&t, v)) in self.cone.ids().iter().zip(values).enumerate() {
@@ -289,6 +312,15 @@ impl<'s> Hunt<'s> {
                 } => {}
                 // Elements are finite numbers.
                 Term::Elem { .. } if !matches!(v, Value::Exact(_)) => return None,
+                Term::Select(_, a, b)
+                | Term::Add(a, b)
+                | Term::Max(a, b)
+                | Term::Min(a, b)
+                | Term::RCmp(_, a, b)
+                    if self.drowns_mask(values, i, [a, b]) =>
+                {
+                    return None;
+                }
                 Term::Fun(Fun::Log2, _) if *v == Value::Pole(Some(true)) => {
                     if self.of_reference[i] {
                         return None;

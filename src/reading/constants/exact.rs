@@ -2,7 +2,8 @@
 //!
 //! Problem: a formula says `0.044715` or `sqrt(2/pi)` and means that number, and its kernel has the float next to
 //! it. A term of a kernel has fractions of powers of two alone, apart from quotients of its constants; so what is
-//! no such fraction is a number of a formula, or one that the kernel computes from its constants.
+//! no such fraction, or has more digits than a float, is a number of a formula, or one that the kernel computes from
+//! its constants.
 //!
 //! Only the nearest pattern of its format is read so: the one to which a compiler rounds the number.
 //!
@@ -35,7 +36,7 @@ pub(super) fn numbers(
     roots: &[TermId],
     constants: &[BigRational],
 ) -> Vec<Meaning> {
-    let own = constants.iter().filter(|q| !is_dyadic(q));
+    let own = constants.iter().filter(|q| !is_float(q));
     let plain = |q: &BigRational| Meaning::new(q.clone(), Base::One);
     let mut out: Vec<Meaning> = own
         .map(|q| of_digits(q).map_or_else(|| plain(q), |r| r.meaning))
@@ -138,6 +139,13 @@ fn has_digits_of_a_double(q: &BigRational) -> bool {
     !is_dyadic(q) && scaled.is_integer() && scaled.numer().to_string().len() >= DIGITS
 }
 
+/// True for what a float holds: an integer of few digits times or over a power of two. A mask such as -3e38 is an integer
+/// that no format holds.
+fn is_float(q: &BigRational) -> bool {
+    let odd = q.numer() >> q.numer().trailing_zeros().unwrap_or(0) as usize;
+    is_dyadic(q) && odd.bits() <= Fmt::F64.precision() as u64
+}
+
 /// True for an integer over a power of two.
 pub(super) fn is_dyadic(q: &BigRational) -> bool {
     let d = q.denom();
@@ -233,6 +241,29 @@ mod tests {
         // The pattern beside the nearest one is neither.
         let beside = f32::from_bits(3f32.sqrt().to_bits() + 2);
         assert_eq!(of(&[number], &[beside]).len(), 0);
+    }
+
+    #[test]
+    fn a_mask_has_more_digits_than_a_float() {
+        let of = |text: &str, patterns: &[f32]| {
+            let mut s = TermStore::new();
+            let number: BigInt = text.parse().expect("digits");
+            let mut roots = vec![s.rational(BigRational::from_integer(number))];
+            for &p in patterns {
+                roots.push(s.rational(BigRational::from_float(p).expect("finite")));
+            }
+            Readings::of(&s, &roots, &Limits::NONE).assumptions().len()
+        };
+        let zeros = |digits: &str, n| format!("-{digits}{}", "0".repeat(n));
+        assert_eq!(of(&zeros("3", 38), &[-3e38]), 1);
+        // As it is printed.
+        assert_eq!(of(&zeros("34028234663852886", 22), &[f32::MIN]), 1);
+        let bits = (-3e38f32).to_bits();
+        for beside in [bits - 1, bits + 1] {
+            assert_eq!(of(&zeros("3", 38), &[f32::from_bits(beside)]), 0);
+        }
+        // One that floats hold is another constant.
+        assert_eq!(of("-1000000000", &[-1000000064.0]), 0);
     }
 
     #[test]

@@ -28,6 +28,7 @@ use super::super::value::Val;
 use super::super::warp::{LANES, lanes};
 use super::At;
 use super::location::{Key, Observed};
+use super::relay::Told;
 use super::update::{Snapshot, after};
 use crate::sim::Tid;
 
@@ -196,6 +197,9 @@ impl Machine<'_> {
                 srcs,
                 ..
             } if srcs.len() == 1 => (*access, *addr, u32::from(*lanes)),
+            Op::St {
+                access, addr, srcs, ..
+            } if srcs.len() == 1 => (*access, *addr, 1),
             _ => return None,
         };
         let bytes = access.ty.bits() / 8 * packed;
@@ -335,7 +339,7 @@ impl Machine<'_> {
         self.set_read(at, pc, Val::Conc(v));
     }
 
-    fn set_read(&mut self, (w, lane): (usize, usize), pc: Pc, v: Val) {
+    pub(super) fn set_read(&mut self, (w, lane): (usize, usize), pc: Pc, v: Val) {
         let (dst, ty) = match &self.inst(pc).op {
             Op::Ld { dsts, access, .. } => (dsts.first().copied().flatten(), access.ty),
             Op::Atom { dsts, access, .. } => (dsts.first().copied(), access.ty),
@@ -414,9 +418,40 @@ impl Machine<'_> {
     pub(crate) fn ends_wait(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<bool> {
         let awaits = self.strong.awaits.clone();
         let wait = awaits.by_access.get(&pc)?;
+        let mut told = None;
+        let read = Some((pc, v));
+        let mut out = self.in_body((w, lane), Pc(pc.0 + 1), wait, read, &mut told);
+        // A load that delays the next try must not wait for something else.
+        let mut inner = wait.inner.iter();
+        if out == Some(true) && !inner.all(|i| self.ends_wait((w, lane), Pc(*i), v) == Some(true)) {
+            out = None;
+        }
+        let relays = !wait.relay.is_empty();
+        if out == Some(false) && relays && !self.others_go_round((w, lane), wait, told) {
+            out = None;
+        }
+        out
+    }
+
+    /// Walks a body from an instruction on, with what an access read and what the thread that looks has told, and puts back
+    /// what that wrote: true if the body is left, false if it leads back.
+    pub(super) fn in_body(
+        &mut self,
+        (w, lane): (usize, usize),
+        from: Pc,
+        wait: &Await,
+        read: Option<(Pc, u64)>,
+        told: &mut Option<Told>,
+    ) -> Option<bool> {
         let mut written: FxHashSet<RegId> = FxHashSet::default();
-        for at in wait.body.iter().chain([&pc.0]) {
+        for at in wait.body.iter().chain(&wait.polls) {
             self.inst(Pc(*at)).op.defs(&mut |r| {
+                written.insert(r);
+            });
+        }
+        // A first look is no poll.
+        if let Some((pc, _)) = read {
+            self.inst(pc).op.defs(&mut |r| {
                 written.insert(r);
             });
         }
@@ -432,33 +467,37 @@ impl Machine<'_> {
             .collect();
         let (at, blocked) = (self.warps[w].pc[lane], self.warps[w].blocked);
         self.warps[w].blocked &= !(1 << lane);
-        self.set_result((w, lane), pc, v);
-        let mut out = self.walk_body((w, lane), pc, wait);
+        if let Some((pc, v)) = read {
+            self.set_result((w, lane), pc, v);
+        }
+        let out = self.walk_body((w, lane), (from, read.map(|r| r.0)), wait, told);
         self.warps[w].pc[lane] = at;
         self.warps[w].blocked = blocked;
         for (r, v, p) in saved {
             self.set(w, r, lane, v);
             self.set_prov(w, r, 1 << lane, p);
         }
-        // A load that delays the next try must not wait for something else.
-        let mut inner = wait.inner.iter();
-        if out == Some(true) && !inner.all(|i| self.ends_wait((w, lane), Pc(*i), v) == Some(true)) {
-            out = None;
-        }
         out
     }
 
-    /// Walks a body: true if it is left, false if it leads back.
-    fn walk_body(&mut self, (w, lane): (usize, usize), pc: Pc, wait: &Await) -> Option<bool> {
-        let mut at = Pc(pc.0 + 1);
+    /// Walks a body, for who looks there from behind the access on: true if it is left, false if it leads back.
+    fn walk_body(
+        &mut self,
+        (w, lane): (usize, usize),
+        (from, look): (Pc, Option<Pc>),
+        wait: &Await,
+        told: &mut Option<Told>,
+    ) -> Option<bool> {
+        let mut at = from;
         for _ in 0..MAX_WALK {
             if wait.polls.contains(&at.0) {
-                // It must look at the same word again.
+                // It must look at the same word again, and who is told does not look.
+                let Some(pc) = look else { return Some(false) };
                 let again = at == pc || self.held_at(w, lane, at) == self.held_at(w, lane, pc);
                 return again.then_some(false);
             }
             if wait.inner.contains(&at.0) {
-                let same = self.held_at(w, lane, at) == self.held_at(w, lane, pc);
+                let same = self.held_at(w, lane, at) == self.held_at(w, lane, look?);
                 return same.then_some(false);
             }
             if !wait.body.contains(&at.0) {
@@ -474,6 +513,11 @@ impl Machine<'_> {
                 && self.warps[w].symbolic(g.reg) >> lane & 1 == 1
             {
                 return None;
+            }
+            if wait.relay.contains(&at.0) {
+                self.relay((w, lane), at, told)?;
+                at.0 += 1;
+                continue;
             }
             if matches!(inst.op, Op::Fence { .. }) {
                 at.0 += 1;

@@ -36,6 +36,7 @@ use super::{DefectKind, Tid, UnknownKind};
 pub mod explore;
 pub mod hold;
 pub mod location;
+mod relay;
 mod update;
 
 pub use location::{Key, Location};

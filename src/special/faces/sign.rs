@@ -7,7 +7,7 @@ use num_traits::Signed;
 
 use super::cond::Cond;
 use super::{Extended, LAST_ZERO, Lift};
-use crate::term::{ICmp, RCmp, TermId};
+use crate::term::{ArrayId, ICmp, RCmp, Term, TermId};
 
 impl Lift<'_> {
     /// Where a term is an infinity.
@@ -31,10 +31,14 @@ impl Lift<'_> {
 
     /// True for what is not below 0, and 0 nowhere but where it is known to be.
     pub(super) fn is_above(&self, x: &Extended) -> bool {
-        let positive = self
-            .store
-            .as_const(x.value)
-            .is_some_and(|c| !c.is_negative());
+        let positive = match self.store.get(x.value) {
+            // The logarithm of e, by which a formula's exponentials are powers of 2.
+            Term::Elem {
+                array: ArrayId::CONSTANTS,
+                ..
+            } => true,
+            _ => (self.store.as_const(x.value)).is_some_and(|c| !c.is_negative()),
+        };
         x.positive || positive && x.is_plain()
     }
 

@@ -1,0 +1,110 @@
+//! Loops that wait in which one thread of a CTA looks, and tells the others what it read.
+//!
+//! Problem: a compiler of tiles makes one loop of a whole CTA of `while atomic_cas(lock, 0, 1) == 1`: a guarded access, a
+//! store of what it read to a shared word under the same guard, a barrier, a load of that word by all threads, and a branch
+//! on it. A round that does not end the loop leaves nothing but the word, which the next round writes before anybody
+//! reads it; so the number of rounds matters to nobody, as long as all threads of the CTA go round together.
+//!
+//! The direction that is sound: what is not of this form is no such loop. A barrier stands between the store and the loads,
+//! and between the loads and the next store, so that no round races with the next. That one thread alone looks, and that
+//! all others are in the loop and go round by the same value, the simulator looks.
+
+use rustc_hash::FxHashSet;
+
+use super::awaits::{body, may_wait, successors};
+use super::{BarKind, Guard, Inst, Kernel, Op, Pc, RegId, Sem, Space, Src};
+
+/// What an instruction does for the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// All threads of the CTA meet.
+    Meet(Src),
+    /// The thread that looks writes what it read.
+    Tell,
+    /// All threads read that.
+    Hear,
+}
+
+/// How far a round has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Looked,
+    Told,
+    Met,
+    Heard,
+    Over,
+}
+
+/// The instructions by which a guarded access tells the other threads what it read, if it stands in such a loop.
+pub(super) fn relay(kernel: &Kernel, pc: Pc) -> Option<FxHashSet<u32>> {
+    let look = &kernel.insts[pc.0 as usize];
+    let guard = look.guard.filter(|_| may_wait(&look.op))?;
+    let mut result = None;
+    look.op.defs(&mut |r| result = Some(r));
+    let role = |inst: &Inst| role(inst, guard, result);
+    let known = (0u32..).zip(&kernel.insts);
+    let known: FxHashSet<u32> = known
+        .filter(|(_, inst)| role(inst).is_some())
+        .map(|(at, _)| at)
+        .collect();
+    let (mut stage, mut barrier) = (Stage::Looked, None);
+    let mut out = FxHashSet::default();
+    for at in round(kernel, pc, &known)? {
+        let inst = &kernel.insts[at as usize];
+        let mut moves = false;
+        let kept = |r: RegId| r == guard.reg || Some(r) == result && stage == Stage::Looked;
+        inst.op.defs(&mut |r| moves |= kept(r));
+        if moves {
+            return None;
+        }
+        let Some(role) = role(inst) else { continue };
+        stage = match (role, stage) {
+            (Role::Meet(id), _) if *barrier.get_or_insert(id) != id => return None,
+            (Role::Meet(_), Stage::Looked) => Stage::Looked,
+            (Role::Meet(_), Stage::Told | Stage::Met) => Stage::Met,
+            (Role::Meet(_), Stage::Heard | Stage::Over) => Stage::Over,
+            (Role::Tell, Stage::Looked) => Stage::Told,
+            (Role::Hear, Stage::Met | Stage::Heard) => Stage::Heard,
+            (Role::Tell | Role::Hear, _) => return None,
+        };
+        out.insert(at);
+    }
+    (stage == Stage::Over).then_some(out)
+}
+
+/// What an instruction may do for the others.
+fn role(inst: &Inst, guard: Guard, result: Option<RegId>) -> Option<Role> {
+    let plain = |a: &super::Access| a.space == Space::Shared && a.sem == Sem::Weak && !a.volatile;
+    match &inst.op {
+        Op::Bar {
+            kind: BarKind::Sync,
+            id,
+            count: None,
+            ..
+        } if inst.guard.is_none() => Some(Role::Meet(*id)),
+        Op::St { access, srcs, .. } if plain(access) && inst.guard == Some(guard) => match srcs[..]
+        {
+            [Some(Src::Reg(r))] if Some(r) == result => Some(Role::Tell),
+            _ => None,
+        },
+        Op::Ld { access, dsts, .. } if plain(access) && inst.guard.is_none() && dsts.len() == 1 => {
+            Some(Role::Hear)
+        }
+        _ => None,
+    }
+}
+
+/// The instructions of the only way from an access back to it, in order; nothing else is in the loop.
+fn round(kernel: &Kernel, pc: Pc, known: &FxHashSet<u32>) -> Option<Vec<u32>> {
+    let polls = FxHashSet::from_iter([pc.0]);
+    let body = body(kernel, pc, (&polls, known))?;
+    let (mut order, mut at) = (Vec::with_capacity(body.len()), pc.0 + 1);
+    while at != pc.0 && order.len() < body.len() {
+        order.push(at);
+        let mut to = successors(kernel, Pc(at));
+        to.retain(|t| *t == pc.0 || body.contains(t));
+        let [next] = to[..] else { return None };
+        at = next;
+    }
+    (at == pc.0 && order.len() == body.len()).then_some(order)
+}
