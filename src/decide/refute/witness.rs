@@ -300,9 +300,11 @@ impl<'s> Hunt<'s> {
     ///
     /// The logarithm of zero is minus infinity, but nobody means that: where only the optimized kernel
     /// takes it, a NaN that comes from something else still counts. Nor does anybody mean scores that a finite mask does
-    /// not lie far below.
+    /// not lie far below, where a side masks with minus infinity.
     fn fitness(&self, values: &[Value]) -> Option<bool> {
         let mut zeros = false;
+        let is_infinite = |t: &TermId| matches!(self.store.get(*t), Term::Inf { neg: true });
+        let masks_differ = self.cone.ids().iter().any(is_infinite);
         for (i, (&t, v)) in self.cone.ids().iter().zip(values).enumerate() {
             match self.store.get(t) {
                 // A number that is known, and has an enclosure, is no input.
@@ -312,12 +314,8 @@ impl<'s> Hunt<'s> {
                 } => {}
                 // Elements are finite numbers.
                 Term::Elem { .. } if !matches!(v, Value::Exact(_)) => return None,
-                Term::Select(_, a, b)
-                | Term::Add(a, b)
-                | Term::Max(a, b)
-                | Term::Min(a, b)
-                | Term::RCmp(_, a, b)
-                    if self.drowns_mask(values, i, [a, b]) =>
+                Term::Select(_, a, b) | Term::Add(a, b)
+                    if masks_differ && self.drowns_mask(values, i, [a, b]) =>
                 {
                     return None;
                 }
