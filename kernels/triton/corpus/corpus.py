@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compiles the kernels of this folder by the Triton of the running interpreter, and asks volta about each and its twin.
 
-    corpus.py run [--arch 80 90 100] [--filter TEXT]     checks all of them, and writes `tests/outside/corpus.md`
-    corpus.py numbers [--filter TEXT]                   executes them on numbers beside NumPy: the right ones agree, the twins do not
-    corpus.py pack                                      writes `kernels/corpus.zst`, what `tests/kernels/corpus.rs` runs, and its ledger
+    corpus.py run [--arch 80 90 100] [--filter TEXT]    checks all of them, and writes `tests/outside/corpus.md`
+    corpus.py numbers [--filter TEXT]                   executes them beside NumPy: the right ones agree, the twins do not
+    corpus.py pack                                      writes `kernels/corpus.zst`, which `tests/kernels/corpus.rs` runs
 
 `VOLTA_BINARY` is the program, and the package is on the path. A verdict is what a budget of work comes to, which is the same on
 every machine. What is packed: of each kernel one target, in rotation, and of its twin the next one. An entry that
@@ -114,8 +114,8 @@ def told(error: Exception) -> str:
 
 HEAD = """# The corpus of Triton kernels
 
-Kernels of `kernels/triton/corpus`, each as it is and with one slip, by `kernels/triton/corpus/corpus.py run`. Work is that of the kernel and of its twin,
-seconds are theirs together without those of Triton, on a busy machine.
+Kernels of `kernels/triton/corpus`, each as it is and with one slip, by `kernels/triton/corpus/corpus.py run`. Work is that of
+the kernel and of its twin, seconds are theirs together without those of Triton, on a busy machine.
 
 """
 COLUMNS = ("kernel", "sm", "Triton", "verdict", "twin", "work", "seconds")
