@@ -40,6 +40,7 @@ TABLE = ROOT / "tests" / "outside" / "corpus.md"
 ARCHIVE = ROOT / "kernels" / "corpus.zst"
 LEDGER = ROOT / "kernels" / "corpus.ledger"
 
+VERSION = str(triton.__version__)
 ARCHS = (80, 90, 100)
 #: Units of work that one verdict may take, and seconds, after which a machine is taken to hang.
 BUDGET, SECONDS = 20_000_000, 60.0
@@ -98,7 +99,7 @@ def judged(case: Case, arch: int, slip: int) -> Seen:
     decided = result.verdict in ("equivalent", "not-equivalent")
     first = "" if decided else str((result.defects or result.unknown)[0]).splitlines()[0]
     why = re.sub(r" at \S+:\d+:", ":", first).replace("|", "/")[:160]
-    if os.environ.get("VOLTA_SHOWN") and result.verdict not in (WRONG if slip else (case.verdict,)):
+    if os.environ.get("VOLTA_SHOWN") and result.verdict not in (WRONG if slip else (case.verdict(VERSION),)):
         print(result.text)
     return Seen(result.verdict, why, result.work or 0, seconds)
 
@@ -136,7 +137,7 @@ def write(found: dict[tuple[str, int, str], list[str]]) -> None:
     text = HEAD + "| Triton | sm | kernels | as they are | twins refuted |\n|---|---|---|---|---|\n"
     for version, arch in sorted({(k[2], k[1]) for k in found}):
         cells = [c for k, c in found.items() if k[1:] == (arch, version)]
-        right = sum(c[3].split(":")[0] == CASES[c[0]].verdict for c in cells if c[0] in CASES)
+        right = sum(c[3].split(":")[0] == CASES[c[0]].verdict(version) for c in cells if c[0] in CASES)
         wrong = sum(c[4].startswith(WRONG) for c in cells)
         text += f"| {version} | {arch} | {len(cells)} | {right} | {wrong} |\n"
     text += f"\n| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
@@ -147,14 +148,13 @@ def write(found: dict[tuple[str, int, str], list[str]]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Checks each kernel and its twin for each target."""
-    version = str(triton.__version__)
     for case in chosen(options.filter):
         for arch in options.arch:
             right, twin = (judged(case, arch, slip) for slip in (0, 1))
-            key = (case.name, arch, version)
+            key = (case.name, arch, VERSION)
             seconds = f"{right.seconds + twin.seconds:.1f}"
-            cells = [case.name, str(arch), version, right.text(), twin.text(), f"{right.work} {twin.work}", seconds]
-            mark = "" if right.verdict == case.verdict and twin.verdict in WRONG else "   <--"
+            cells = [case.name, str(arch), VERSION, right.text(), twin.text(), f"{right.work} {twin.work}", seconds]
+            mark = "" if right.verdict == case.verdict(VERSION) and twin.verdict in WRONG else "   <--"
             print(*cells, mark, sep=" | ", flush=True)
             if not options.dry:
                 write(rows() | {key: cells})  # What others wrote in the meantime stays.
@@ -248,7 +248,7 @@ def entry(case: Case, arch: int, slip: int) -> tuple[str, str]:
     name = f"corpus-{case.name}-sm-{arch}{'-slip' * slip}"
     request = asked(case, arch, slip)
     seen = judged(case, arch, slip)
-    if seen.verdict not in ("unknown", *(WRONG if slip else (case.verdict,))):
+    if seen.verdict not in ("unknown", *(WRONG if slip else (case.verdict(VERSION),))):
         sys.exit(f"{name}: {seen.text()}")
     launch = request["launch"]
     side = {"file": f"{name}.ptx", **launch.pop("optimized")}
@@ -263,8 +263,8 @@ def entry(case: Case, arch: int, slip: int) -> tuple[str, str]:
 
 def pack(options: argparse.Namespace) -> None:
     """Writes the archive, and the ledger of its manifest."""
-    if triton.__version__ != PACKED:
-        sys.exit(f"the sample is made by Triton {PACKED}, not {triton.__version__}")
+    if VERSION != PACKED:
+        sys.exit(f"the sample is made by Triton {PACKED}, not {VERSION}")
     entries, texts = [], []
     for i, case in enumerate(chosen("")):
         for slip in (0, 1):
