@@ -31,7 +31,10 @@ const PAIRWISE: usize = 12;
 const CLAMPS: usize = 3;
 
 /// Sets up to this size are searched for elements between two others.
-const TRIPLES: usize = 6;
+const TRIPLES: usize = PAIRWISE;
+
+/// Elements of a larger set of which it is asked whether a constant lies in the middle between them and another.
+const MIDDLES: usize = 8;
 
 impl Ring {
     /// The larger of two values.
@@ -250,7 +253,7 @@ impl Ring {
             set.retain(|&p| p == keep || self.as_constant(p).is_none());
         }
         if set.len() > PAIRWISE {
-            return Ok(());
+            return self.drop_middle(set, largest.map(|(p, _)| p));
         }
         let mut i = 0;
         while i < set.len() {
@@ -280,6 +283,21 @@ impl Ring {
                 set.remove(i);
             } else {
                 i += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// match `max {c, p, q, ...}` with p + q = 2 c; result without c; because the larger of two numbers is at least half of
+    /// their sum. A row of absolute values is padded with zeros.
+    fn drop_middle(&mut self, set: &mut Vec<PolyId>, middle: Option<PolyId>) -> Result<(), Fail> {
+        let Some(middle) = middle else { return Ok(()) };
+        let twice = self.add_scaled(middle, Coef::ONE, middle)?;
+        for p in set.iter().filter(|p| **p != middle).take(MIDDLES) {
+            let other = self.add_scaled(twice, Coef::MINUS_ONE, *p)?;
+            if set.contains(&other) {
+                set.retain(|q| *q != middle);
+                break;
             }
         }
         Ok(())

@@ -198,7 +198,8 @@ fn fraction(q: &BigRational) -> String {
 #[derive(Clone, Debug)]
 struct Meant {
     meaning: Meaning,
-    /// Format of the pattern; `None` for a product that was folded from two, and for a reciprocal.
+    /// Format of the pattern; `None` for a product that was folded from two, for a reciprocal, and for the digits
+    /// of a double in a formula.
     fmt: Option<Fmt>,
     /// The pattern of which this is the reciprocal, and what that is read as.
     reciprocal: Option<(BigRational, Meaning, Fmt)>,
@@ -255,10 +256,9 @@ impl Reading for Readings {
             if limits.reached().is_some() {
                 return Readings::default();
             }
-            let pattern = format(q).and_then(|fmt| {
-                let of_formula = || exact::read(q, fmt, &exact);
-                read(q, fmt, simple).or_else(of_formula)
-            });
+            let pattern = format(q)
+                .and_then(|fmt| exact::read(q, fmt, &exact).or_else(|| read(q, fmt, simple)));
+            let pattern = pattern.or_else(|| exact::of_digits(q));
             let reading = pattern.or_else(|| reciprocal(q)).or_else(|| folded(q));
             out.map.extend(reading.map(|r| (q.clone(), r)));
         }
@@ -331,6 +331,9 @@ impl Reading for Readings {
                         let b = encode_exact(*fmt, p).unwrap_or_default();
                         let (value, fmt) = (show::number(p), fmt.name());
                         format!("the reciprocal of {b:#x} ({value}, {fmt})")
+                    }
+                    None if !exact::is_dyadic(q) => {
+                        format!("{} of the formula", show::number(q))
                     }
                     None => format!("the product of constants {}", show::number(q)),
                 },

@@ -238,6 +238,16 @@ impl TermStore {
                     return t;
                 }
             }
+            Term::Clamp { signed, real, .. } if low == 0 => {
+                if let Some(signed) = self.kept_signed(signed, width, real) {
+                    return self.clamp(width, signed, real);
+                }
+            }
+            Term::BitsOp(..) if low + width < w && self.has_hole(bits) => {
+                if let Some(t) = self.low_part(bits, low + width) {
+                    return self.extract(t, low, width);
+                }
+            }
             Term::Concat(l) => {
                 let parts: Vec<TermId> = l.iter().map(|&i| TermId(i)).collect();
                 let (mut at, mut out) = (0u8, Vec::new());
@@ -389,15 +399,22 @@ impl TermStore {
                 }
             }
         }
-        // x + (-1) * x = 0.
+        // x + (-1) * x = 0, and of a field of x it is what is left.
         if op == BitsOp::Add {
             for (x, y) in [(a, b), (b, a)] {
-                if let Term::BitsOp(BitsOp::Mul, p, q) = self.get(y)
-                    && ((p == x && self.as_bits(q) == Some(mask(w)))
-                        || (q == x && self.as_bits(p) == Some(mask(w))))
-                    && self.is_total(x)
-                {
+                let Term::BitsOp(BitsOp::Mul, p, q) = self.get(y) else {
+                    continue;
+                };
+                let taken = match (self.as_bits(p), self.as_bits(q)) {
+                    (_, Some(c)) if c == mask(w) => p,
+                    (Some(c), _) if c == mask(w) => q,
+                    _ => continue,
+                };
+                if taken == x && self.is_total(x) {
                     return self.bits(w, 0);
+                }
+                if let Some(rest) = self.without_low_field(x, taken) {
+                    return rest;
                 }
             }
         }
@@ -427,6 +444,26 @@ impl TermStore {
         }
         let total = self.is_total(p);
         self.insert(node(view::OF_BOOL, 0, width as u16, p.0, 0, 0), total)
+    }
+
+    /// Whether the integers of a narrower type that hold all values of a real have signs, if there are such.
+    ///
+    /// match the lowest bits of an integer that a real was clamped to; result the real clamped to a type of as many bits;
+    /// because within its range both are the bits of the real.
+    fn kept_signed(&self, signed: bool, width: u8, real: TermId) -> Option<bool> {
+        let bounds = self.bounds(real);
+        let (lo, hi) = (
+            bounds.lo?.floor().to_integer(),
+            bounds.hi?.ceil().to_integer(),
+        );
+        let holds = |signed: bool| {
+            let half = BigInt::from(1u64) << (width - 1) as usize;
+            match signed {
+                true => -&half <= lo && hi < half,
+                false => lo.sign() != num_bigint::Sign::Minus && hi < half * 2,
+            }
+        };
+        [signed, !signed].into_iter().find(|&s| holds(s))
     }
 
     /// An integral real as an integer of a type, clamped to its range.

@@ -400,10 +400,18 @@ impl TermStore {
                     open.push(a);
                 }
                 Term::Fun(f, a) if f.is_rounding() => open.push(a),
+                // A quotient of numbers is one where the denominator keeps away from zero.
+                Term::Div(a, b) if self.is_total(a) && self.is_total(b) && self.is_apart(b) => {}
                 _ => return false,
             }
         }
         open.is_empty()
+    }
+
+    /// True if bounds show that a term is not zero.
+    fn is_apart(&self, t: TermId) -> bool {
+        let bounds = self.bounds(t);
+        bounds.lo.is_some_and(|x| x.is_positive()) || bounds.hi.is_some_and(|x| x.is_negative())
     }
 
     /// Whether a value is of a class.

@@ -355,6 +355,86 @@ proptest! {
     }
 }
 
+proptest! {
+    /// `without_low_field`: what is left of a number without its lowest bits.
+    #[test]
+    fn a_low_field_is_taken_away(word: u32, k in 1u8..31, of in 0usize..3, shift in 0u8..2) {
+        let mut s = TermStore::new();
+        let whole = s.bytes(IN, 0, 32);
+        let byte = s.bytes(IN, 0, 8);
+        let x = [whole, s.zero_extend(byte, 32), s.sign_extend(byte, 32)][of];
+        // The field from bit 1 on is none of the lowest: the rule must leave that alone.
+        let field = s.extract(x, shift, k);
+        let taken = s.zero_extend(field, 32);
+        let minus = s.bits(32, u64::MAX);
+        let negative = s.bits_op(BitsOp::Mul, taken, minus);
+        let t = s.bits_op(BitsOp::Add, x, negative);
+        if of == 0 {
+            prop_assert_eq!(matches!(s.get(t), Term::BitsOp(..)), shift == 1);
+        }
+        let mut i = Inputs::default();
+        i.set(IN, 0, 4, word.into());
+        let values = evaluate(&s, &[x, t], &i, EXACT);
+        let (Value::Bits(x), Value::Bits(left)) = (&values[0], &values[1]) else {
+            panic!("{values:?}");
+        };
+        let field = *x as u32 >> shift & (1 << k) - 1;
+        prop_assert_eq!(*left as u32, (*x as u32).wrapping_sub(field));
+    }
+}
+
+proptest! {
+    /// `low_part`: sums, products and logic of halves of which the higher ones were never written.
+    #[test]
+    fn undefined_bits_go_upwards(steps in proptest::collection::vec((0u8..5, any::<u8>(), any::<u8>()), 1..12), words: [u16; 3], other: u16, n in 1u8..=16) {
+        use BitsOp::{Add, And, Mul, Or, Xor};
+        let mut s = TermStore::new();
+        let mut inputs = Inputs::default();
+        let (mut poisoned, mut written) = (Vec::new(), Vec::new());
+        for (k, w) in words.iter().enumerate() {
+            let half = s.bytes(IN, 2 * k as u64, 16);
+            let (hole, any) = (s.poison(16, 7), s.bits(16, other.into()));
+            poisoned.push(s.concat(&[half, hole]));
+            written.push(s.concat(&[half, any]));
+            inputs.set(IN, 2 * k as u64, 2, u64::from(*w));
+        }
+        for (op, a, b) in steps {
+            let op = [Add, And, Mul, Or, Xor][op as usize];
+            for terms in [&mut poisoned, &mut written] {
+                let (a, b) = (terms[a as usize % terms.len()], terms[b as usize % terms.len()]);
+                let t = s.bits_op(op, a, b);
+                terms.push(t);
+            }
+        }
+        let (t, u) = (poisoned[poisoned.len() - 1], written[written.len() - 1]);
+        let (low, wanted) = (s.extract(t, 0, n), s.extract(u, 0, n));
+        prop_assert!(s.is_total(low));
+        let values = evaluate(&s, &[low, wanted], &inputs, EXACT);
+        prop_assert_eq!(format!("{:?}", values[0]), format!("{:?}", values[1]));
+        // A bit above the written half depends on what was not written.
+        let whole = s.bits_op(Add, poisoned[0], poisoned[1]);
+        let above = s.extract(whole, 8, 16);
+        prop_assert!(!s.is_total(above));
+    }
+}
+
+#[test]
+fn a_quotient_of_bytes_is_a_field() {
+    // (w - w % 16) / 16, as a formula writes it, is what a shift and a mask take.
+    let mut s = TermStore::new();
+    let w = s.bytes(IN, 0, 8);
+    let (high, wide) = (s.extract(w, 4, 4), s.zero_extend(w, 32));
+    let fifteen = s.bits(32, 15);
+    let low = s.bits_op(BitsOp::And, wide, fifteen);
+    let minus = s.bits(32, u64::MAX);
+    let negative = s.bits_op(BitsOp::Mul, low, minus);
+    let difference = s.bits_op(BitsOp::Add, wide, negative);
+    let (sixteen, difference) = (s.integer(16), s.of_int(true, difference));
+    let quotient = s.div(difference, sixteen);
+    let shifted = s.zero_extend(high, 32);
+    assert_eq!(quotient, s.of_int(true, shifted));
+}
+
 #[test]
 fn the_error_function_is_enclosed_tightly() {
     for i in -700..=700 {

@@ -253,6 +253,85 @@ impl TermStore {
         Some(self.concat(&out))
     }
 
+    /// The operation of a term with a hole, if no bit of its result depends on higher ones of its operands.
+    fn upward(&self, t: TermId) -> Option<(BitsOp, TermId, TermId)> {
+        use BitsOp::{Add, And, Mul, Or, Xor};
+        match self.get(t) {
+            Term::BitsOp(op @ (Add | And | Mul | Or | Xor), a, b) if self.has_hole(t) => {
+                Some((op, a, b))
+            }
+            _ => None,
+        }
+    }
+
+    /// The lowest `n` bits of operations on registers of which only higher bits were never written, without those.
+    ///
+    /// match `(x op y)[0..n]` with `op` of sums, products and logic; result `x[0..n] op y[0..n]` where that has no hole
+    /// and what it was had; because carries go upwards. A thread that has fewer elements than its code packs leaves the others
+    /// undefined, and what is stored of the sums of packed halves are the lower ones.
+    pub(super) fn low_part(&mut self, root: TermId, n: u8) -> Option<TermId> {
+        let (mut stack, mut cone) = (vec![root], Vec::new());
+        while let Some(t) = stack.pop() {
+            if cone.contains(&t) {
+                continue;
+            }
+            if cone.len() == MAX_FIELDS {
+                return None;
+            }
+            cone.push(t);
+            match self.upward(t) {
+                Some((_, a, b)) => stack.extend([a, b]),
+                None if self.has_whole_part(t, n) => {}
+                None => return None,
+            }
+        }
+        cone.sort_unstable();
+        let mut parts: Vec<TermId> = Vec::with_capacity(cone.len());
+        for &t in &cone {
+            let of = |t: TermId| Some(parts[cone.binary_search(&t).ok()?]);
+            let part = match self.upward(t) {
+                Some((op, a, b)) => {
+                    let (x, y) = (of(a)?, of(b)?);
+                    self.bits_op(op, x, y)
+                }
+                None => self.extract(t, 0, n),
+            };
+            parts.push(part);
+        }
+        parts.last().copied()
+    }
+
+    /// True if the fields that hold the lowest `n` bits of a term have no hole.
+    fn has_whole_part(&self, t: TermId, n: u8) -> bool {
+        let mut at = 0;
+        let mut low = self.fields(t).into_iter().take_while(|&f| {
+            let is_low = at < n;
+            at += self.width(f);
+            is_low
+        });
+        low.all(|f| !self.has_hole(f))
+    }
+
+    /// x - y where y is the lowest field of x and zeros above it.
+    ///
+    /// match `x - {x[0..k], zeros}`; result `{k zeros, x[k..]}`; because no bit of x that is taken away borrows from
+    /// one above. A quotient that is rounded down is written so where there are only exact ones: (x - x % 16) / 16.
+    pub(super) fn without_low_field(&mut self, x: TermId, y: TermId) -> Option<TermId> {
+        let Term::Concat(&[low, zeros]) = self.get(y) else {
+            return None;
+        };
+        let low = TermId(low);
+        if self.as_bits(TermId(zeros)) != Some(0) || !self.is_total(x) {
+            return None;
+        }
+        let (w, k) = (self.width(x), self.width(low));
+        if self.extract(x, 0, k) != low {
+            return None;
+        }
+        let (zeros, rest) = (self.bits(k, 0), self.extract(x, k, w - k));
+        Some(self.concat(&[zeros, rest]))
+    }
+
     /// A comparison whose outcome depends on one field only.
     pub(super) fn compare_fields(
         &mut self,

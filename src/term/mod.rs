@@ -125,10 +125,12 @@ struct Node {
 #[derive(Clone, Debug, Default)]
 pub struct TermStore {
     nodes: Vec<Node>,
-    /// What is known of each term: [`TOTAL`], [`LOOSE`].
+    /// What is known of each term: [`TOTAL`], [`LOOSE`], [`HOLES`].
     flags: Vec<u8>,
     /// True once a term that takes the bits of a rounded number was built.
     has_loose: bool,
+    /// True once a value that was never written was.
+    has_holes: bool,
     /// True once bits of two rounded numbers met in an operation that kept less than both.
     merged: bool,
     /// True if a choice keeps the comparison that was written, where its negation would do: what is not total where it
@@ -163,6 +165,8 @@ pub struct TermStore {
 const TOTAL: u8 = 1;
 /// The term takes the bits of a number that was rounded, and does not say by which operations.
 const LOOSE: u8 = 2;
+/// A value that was never written stands below the term.
+const HOLES: u8 = 4;
 
 /// A term in the hash table, with its hash: to place it anew or to pass over it, its node, which is
 /// somewhere else in memory, is not looked at.
@@ -345,7 +349,19 @@ impl TermStore {
         self.nodes.push(node);
         self.flags
             .push((u8::from(total) * TOTAL) | (u8::from(loose) * LOOSE));
+        let is_hole = node.tag == view::POISON;
+        self.has_holes |= is_hole;
+        if self.has_holes && !total {
+            let mut below = is_hole;
+            self.children(TermId(id), |c| below |= self.has_hole(c));
+            self.flags[id as usize] |= u8::from(below) * HOLES;
+        }
         TermId(id)
+    }
+
+    /// True if a value that was never written stands below a term.
+    pub(crate) fn has_hole(&self, t: TermId) -> bool {
+        self.flags[t.0 as usize] & HOLES != 0
     }
 
     /// Inserts an input element or bytes of one, found again by its offset.

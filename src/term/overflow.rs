@@ -212,8 +212,12 @@ impl TermStore {
             return ALL;
         }
         let mut known: FxHashMap<TermId, Kinds> = FxHashMap::default();
+        let mut sizes: FxHashMap<TermId, i64> = FxHashMap::default();
         for t in ids {
-            let mut k = self.kinds_of((t, all), &known, narrow);
+            if let Some(size) = self.size_of(t, &sizes) {
+                sizes.insert(t, size);
+            }
+            let mut k = self.kinds_of((t, all), &known, &sizes, narrow);
             if narrow.terms.contains(&t) {
                 k |= (if k & PLUS != 0 { OVER_POS } else { 0 })
                     | if k & MINUS != 0 { OVER_NEG } else { 0 };
@@ -227,6 +231,7 @@ impl TermStore {
         &self,
         (t, all): (TermId, Kinds),
         known: &FxHashMap<TermId, Kinds>,
+        sizes: &FxHashMap<TermId, i64>,
         narrow: &Narrow,
     ) -> Kinds {
         let of = |t: TermId| known.get(&t).copied().unwrap_or(ALL);
@@ -283,10 +288,53 @@ impl TermStore {
         }
         let mut below = 0;
         self.children(t, |c| below |= of(c));
-        match below & (INFINITE | NAN | OVER_NAN) == 0 && self.is_safe(t, narrow) {
+        let limit = if narrow.small { SAFE_HALF } else { SAFE };
+        let is_small = || sizes.get(&t).is_some_and(|size| *size <= limit);
+        match below & (INFINITE | NAN | OVER_NAN) == 0 && (is_small() || self.is_safe(t, narrow)) {
             true => k & !OVER,
             false => k,
         }
+    }
+
+    /// An e such that no number a term stands for is as large as 2^e, in whichever order its sums are taken: from the
+    /// largest number that the formats of its elements hold.
+    fn size_of(&self, t: TermId, sizes: &FxHashMap<TermId, i64>) -> Option<i64> {
+        let of = |t: TermId| sizes.get(&t).copied();
+        let product = |a: TermId, b: TermId| Some(of(a)? + of(b)?);
+        let both = |a: TermId, b: TermId| Some(of(a)?.max(of(b)?));
+        Some(match self.get(t) {
+            Term::Const(c) => {
+                let c = self.constant(c);
+                c.numer().bits() as i64 - c.denom().bits() as i64 + 1
+            }
+            Term::Elem {
+                array: ArrayId::CONSTANTS,
+                ..
+            } => 1,
+            Term::Elem { fmt, .. } => match fmt {
+                Fmt::F16 | Fmt::E5m2 => 16,
+                Fmt::E4m3 => 9,
+                Fmt::E3m2 => 5,
+                Fmt::E2m3 | Fmt::E2m1 => 3,
+                _ => return None,
+            },
+            Term::OfInt { bits, .. } => self.width(bits).into(),
+            Term::Neg(a) | Term::Fun(Fun::Abs, a) => of(a)?,
+            Term::Add(a, b) => both(a, b)? + 1,
+            Term::Mul(a, b) => product(a, b)?,
+            Term::Sum(list) => {
+                let (pairs, _) = list.as_chunks::<2>();
+                let mut size = i64::MIN;
+                for &[a, b] in pairs {
+                    size = size.max(product(TermId(a), TermId(b))?);
+                }
+                size.checked_add(i64::from(pairs.len().ilog2()) + 1)?
+            }
+            Term::Max(a, b) | Term::Min(a, b) | Term::Select(_, a, b) => both(a, b)?,
+            Term::Fun(f, a) if f.is_rounding() => of(a)?.max(0) + 1,
+            Term::Fun(Fun::Tanh | Fun::Erf | Fun::Sin | Fun::Cos, _) => 1,
+            _ => return None,
+        })
     }
 
     /// True if its bounds exclude that a real is beyond the formats that are computed in.
@@ -326,5 +374,53 @@ impl TermStore {
         }
         let over = self.overflows(class, fmt, t);
         self.or(is, over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RCmp;
+    use super::*;
+
+    /// A score of attention in half precision is far from the end of single precision; one in single precision, or of
+    /// bfloat16, is not, nor is what was computed in half precision.
+    #[test]
+    fn sums_of_products_of_small_formats_do_not_overflow() {
+        for (fmt, open) in [
+            (Fmt::F16, false),
+            (Fmt::E4m3, false),
+            (Fmt::E5m2, false),
+            (Fmt::Bf16, true),
+            (Fmt::F32, true),
+        ] {
+            let mut s = TermStore::new();
+            let x: Vec<TermId> = (0..64).map(|i| s.elem(ArrayId(0), fmt, 4 * i)).collect();
+            let pairs: Vec<_> = x.iter().map(|&a| (a, x[0])).collect();
+            let dot = s.sum(&pairs);
+            let (minus, quarter) = (s.infinity(true), s.integer(3));
+            let score = s.mul(dot, quarter);
+            let (p, highest) = (s.rcmp(RCmp::Lt, x[0], x[1]), s.max(score, x[1]));
+            let masked = s.select(p, highest, minus);
+            let scores = [dot, score, masked];
+            let small = Narrow {
+                small: true,
+                ..Narrow::default()
+            };
+            for t in scores {
+                assert_eq!(
+                    s.may_overflow(Class::NegInf, t, &Narrow::default()),
+                    open,
+                    "{fmt:?}"
+                );
+                assert!(s.may_overflow(Class::NegInf, t, &small), "{fmt:?}");
+            }
+            // Eight factors are beyond it.
+            let square = s.mul(dot, dot);
+            let fourth = s.mul(square, square);
+            if fmt == Fmt::F16 {
+                assert!(s.may_overflow(Class::PosInf, fourth, &Narrow::default()));
+                assert!(!s.may_overflow(Class::PosInf, square, &Narrow::default()));
+            }
+        }
     }
 }

@@ -18,6 +18,9 @@ const DEPTH: u32 = 8;
 /// How many operands of maxima are looked at for an input element.
 const OPERANDS: usize = 16;
 
+/// How many operands of maxima are looked at for a magnitude: those of a row.
+const LARGEST: usize = 1 << 13;
+
 /// A lower and an upper bound, where there are any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
@@ -169,6 +172,15 @@ impl TermStore {
                 if let Some(k) = self.as_const(b) {
                     return of(a).scaled(k);
                 }
+                for (x, y) in [(a, b), (b, a)] {
+                    if let Term::Div(p, q) = self.get(y)
+                        && let Some(k) = self.as_const(p)
+                        && let Some(most) = self.largest_quotient(x, q)
+                    {
+                        let most = most * k.abs();
+                        return Bounds::new(-&most, most);
+                    }
+                }
                 let (x, y) = (of(a), of(b));
                 if let (Some(p), Some(q), Some(r), Some(s)) = (&x.lo, &x.hi, &y.lo, &y.hi) {
                     let ends = [p * r, p * s, q * r, q * s];
@@ -189,6 +201,10 @@ impl TermStore {
                     hi: None,
                 }
             }
+            Term::Div(a, b) => match self.largest_quotient(a, b) {
+                Some(most) => Bounds::new(-&most, most),
+                None => Bounds::default(),
+            },
             Term::Min(a, b) => {
                 let (x, y) = (of(a), of(b));
                 Bounds {
@@ -243,6 +259,38 @@ impl TermStore {
             }
             _ => Bounds::default(),
         }
+    }
+
+    /// A factor of a constant apart from the rest.
+    fn scaled_by(&self, t: TermId) -> (BigRational, TermId) {
+        match self.get(t) {
+            Term::Neg(a) => (-BigRational::one(), a),
+            Term::Mul(a, b) => match (self.as_const(a), self.as_const(b)) {
+                (Some(k), None) => (k.clone(), b),
+                (None, Some(k)) => (k.clone(), a),
+                _ => (BigRational::one(), t),
+            },
+            _ => (BigRational::one(), t),
+        }
+    }
+
+    /// The most that the magnitude of a quotient comes to where its denominator is at least that of its numerator.
+    ///
+    /// match `h x / (k max {|x|, ...})` with known h, k; result `|h / k|`; because the maximum is at least |x|, and the
+    /// quotient of zeros is no number.
+    fn largest_quotient(&self, a: TermId, b: TermId) -> Option<BigRational> {
+        let ((h, x), (k, largest)) = (self.scaled_by(a), self.scaled_by(b));
+        let mut open = vec![largest];
+        for _ in 0..LARGEST {
+            match self.get(open.pop()?) {
+                Term::Max(p, q) => open.extend([p, q]),
+                Term::Fun(Fun::Abs, y) if y == x => {
+                    return (!k.is_zero()).then(|| (h / k).abs());
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// The first step of an extremum that starts at a constant and takes what is larger, or smaller.
@@ -399,6 +447,70 @@ impl TermStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::term::BitsOp;
+    use crate::term::eval::{Inputs, Mode, Value, evaluate};
+
+    /// An integer of 8 bits that is made of one of 16 is the clamped real where the scale of a row bounds it.
+    #[test]
+    fn what_the_largest_divides_is_bounded() {
+        let mut s = TermStore::new();
+        let row: Vec<TermId> = (0..3)
+            .map(|i| s.elem(ArrayId(0), Fmt::F32, 4 * i))
+            .collect();
+        let mut largest = s.rational(BigRational::new(1.into(), 1000.into()));
+        for &x in &row[..2] {
+            let magnitude = s.fun(Fun::Abs, x);
+            largest = s.max(largest, magnitude);
+        }
+        let most = s.integer(127);
+        let (per, scale) = (s.div(largest, most), s.div(most, largest));
+        let byte = |s: &mut TermStore, q: TermId| {
+            let rounded = s.fun(Fun::RoundEven, q);
+            let wide = s.clamp(16, true, rounded);
+            let byte = s.clamp(8, true, rounded);
+            (s.extract(wide, 0, 8), byte)
+        };
+        for x in [row[0], row[1]] {
+            let half = s.rational(BigRational::new((-1).into(), 2.into()));
+            let halved = s.mul(half, x);
+            for q in [s.div(x, per), s.mul(x, scale), s.div(halved, per)] {
+                assert!(s.is_number(q));
+                let (kept, clamped) = byte(&mut s, q);
+                assert_eq!(kept, clamped);
+                let b = s.bounds(q);
+                for values in [[3.0f32, -7.5], [-0.25, 0.25], [0.0, 0.0]] {
+                    let mut i = Inputs::default();
+                    for (k, v) in values.iter().enumerate() {
+                        i.set(ArrayId(0), 4 * k as u64, 4, v.to_bits().into());
+                    }
+                    let v = &evaluate(&s, &[q], &i, Mode::exact(128))[0];
+                    let Value::Exact(v) = v else { panic!("{v:?}") };
+                    assert!(b.lo.as_ref().is_some_and(|lo| lo <= v));
+                    assert!(b.hi.as_ref().is_some_and(|hi| v <= hi));
+                }
+            }
+            // Twice as much does not fit, nor does what is not in the row, nor what is divided by itself.
+            let double = s.add(x, x);
+            let squared = s.mul(x, x);
+            for q in [double, squared, row[2]] {
+                let q = s.div(q, per);
+                let (kept, clamped) = byte(&mut s, q);
+                assert_ne!(kept, clamped);
+            }
+        }
+        let alone = s.fun(Fun::Abs, row[0]);
+        let q = s.div(row[0], alone);
+        assert!(!s.is_number(q));
+        // Bits above the lowest ones are not those of the real.
+        let q = s.div(row[0], per);
+        let wide = s.clamp(16, true, q);
+        let high = s.extract(wide, 8, 8);
+        assert!(matches!(s.get(high), Term::Extract { .. }));
+        let one = s.bits(16, 1);
+        let sum = s.bits_op(BitsOp::Add, wide, one);
+        let low = s.extract(sum, 0, 8);
+        assert!(matches!(s.get(low), Term::Extract { .. }));
+    }
 
     /// An extremum with a constant stays itself unless the constant is beyond every number of the element's format.
     #[test]

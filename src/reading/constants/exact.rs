@@ -5,17 +5,28 @@
 //! no such fraction is a number of a formula, or one that the kernel computes from its constants.
 //!
 //! Only the nearest pattern of its format is read so: the one to which a compiler rounds the number.
+//!
+//! A formula that a program writes has the digits of doubles, which arithmetic of doubles made: `np.sqrt(24)` is
+//! 4.898979485566356 there, and `1 - 0.9**3` is 0.2709999999999999. Digits as many as a double has are read as the
+//! usual form, or the small fraction, that lies within a few roundings of doubles, as a double of a kernel is.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
+use super::forms::{simple, small_fraction};
 use super::{Base, Meaning, Meant, unit};
 use crate::kernel::Fmt;
-use crate::term::{Fun, Term, TermId, TermStore};
+use crate::term::{Fun, Term, TermId, TermStore, pow2};
 
 /// Numbers that are looked for.
 const MAX_NUMBERS: usize = 64;
+
+/// Digits from which on a decimal fraction is taken for those of a double.
+const DIGITS: usize = 15;
+
+/// The size of a double to which the roundings that made it may come: eight units in its last place.
+const ROUNDINGS: i64 = -49;
 
 /// The numbers below some terms that no float holds, the shortest first; `constants` are the positive rationals
 /// among them.
@@ -25,7 +36,10 @@ pub(super) fn numbers(
     constants: &[BigRational],
 ) -> Vec<Meaning> {
     let own = constants.iter().filter(|q| !is_dyadic(q));
-    let mut out: Vec<Meaning> = own.map(|q| Meaning::new(q.clone(), Base::One)).collect();
+    let plain = |q: &BigRational| Meaning::new(q.clone(), Base::One);
+    let mut out: Vec<Meaning> = own
+        .map(|q| of_digits(q).map_or_else(|| plain(q), |r| r.meaning))
+        .collect();
     if out.is_empty() {
         return out;
     }
@@ -86,8 +100,46 @@ pub(super) fn read(q: &BigRational, fmt: Fmt, numbers: &[Meaning]) -> Option<Mea
     })
 }
 
+/// What the digits of a double are read as, if it is a form that lies within a few roundings.
+pub(super) fn of_digits(q: &BigRational) -> Option<Meant> {
+    if !has_digits_of_a_double(q) {
+        return None;
+    }
+    let v = q.to_f64()?;
+    let slack = q * pow2(ROUNDINGS);
+    let (low, high) = (q - &slack, q + &slack);
+    let near = |m: &Meaning| {
+        m.enclosure().is_some_and(|i| {
+            let (a, b) = (i.lo.to_rational(), i.hi.to_rational());
+            a.is_some_and(|a| a >= low) && b.is_some_and(|b| b <= high)
+        })
+    };
+    let fraction = small_fraction(q, &slack).map(|q| Meaning::new(q, Base::One));
+    let forms = simple(v, (ROUNDINGS as f64).exp2());
+    Some(Meant {
+        meaning: forms.into_iter().chain(fraction).find(near)?,
+        fmt: None,
+        reciprocal: None,
+        computed: false,
+    })
+}
+
+/// True for a decimal fraction of as many digits as a double has, which no double is.
+fn has_digits_of_a_double(q: &BigRational) -> bool {
+    let ten = BigInt::from(10);
+    let mut scaled = q.clone();
+    // A decimal fraction has at most as many places as its denominator has bits.
+    for _ in 0..q.denom().bits() {
+        if scaled.is_integer() {
+            break;
+        }
+        scaled *= &ten;
+    }
+    !is_dyadic(q) && scaled.is_integer() && scaled.numer().to_string().len() >= DIGITS
+}
+
 /// True for an integer over a power of two.
-fn is_dyadic(q: &BigRational) -> bool {
+pub(super) fn is_dyadic(q: &BigRational) -> bool {
     let d = q.denom();
     *d == BigInt::one() << d.trailing_zeros().unwrap_or(0) as usize
 }
@@ -123,6 +175,64 @@ mod tests {
             assert_eq!(of(&[number], &[f32::from_bits(beside)]).len(), 0);
         }
         assert_eq!(of(&[], &[0.044715]).len(), 0);
+    }
+
+    /// What the digits of a double are read as.
+    fn digits(text: &str) -> Option<String> {
+        let (whole, places) = text.split_once('.').expect("a fraction");
+        let unit = BigInt::from(10).pow(places.len() as u32);
+        let q = BigRational::new(format!("{whole}{places}").parse().expect("digits"), unit);
+        of_digits(&q).map(|r| r.meaning.text())
+    }
+
+    #[test]
+    fn the_digits_of_a_double_are_a_form() {
+        let is = |text: &str, form: &str| {
+            assert_eq!(digits(text).as_deref(), Some(form), "{text}");
+        };
+        is("4.898979485566356", "sqrt(24)");
+        is("0.17677669529663687", "sqrt(1/32)");
+        is("1.4426950408889634", "log2(e)");
+        is("0.3333333333333333", "1/3");
+        is("0.30000000000000004", "3/10");
+        is("0.2709999999999999", "271/1000");
+        is("0.029700999999999977", "29701/1000000");
+        // Fewer digits are the number that they say, and so are digits beside a form, or of none.
+        for text in [
+            "0.333333",
+            "0.7071067811",
+            "0.044715",
+            "2.5",
+            "0.333333333333330",
+        ] {
+            assert_eq!(digits(text), None, "{text}");
+        }
+        for text in [
+            "1.4426950408889700",
+            "0.7978845608028654",
+            "4.898979485566400",
+        ] {
+            assert_eq!(digits(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_what_the_formula_says_before_it_is_a_form() {
+        // Nearest to both, but the formula says which.
+        let number = (1_732_050_807, 1_000_000_000);
+        let got = of(&[number], &[3f32.sqrt()]);
+        assert_eq!(got.len(), 1, "{got:?}");
+        assert!(got[0].contains("is read as 1.732050807"), "{got:?}");
+        let digits = (4_898_979_485_566_356, 1_000_000_000_000_000);
+        let got = of(&[digits], &[24f32.sqrt()]);
+        assert_eq!(got.len(), 2, "{got:?}");
+        assert!(
+            got.iter().all(|t| t.ends_with("is read as sqrt(24)")),
+            "{got:?}"
+        );
+        // The pattern beside the nearest one is neither.
+        let beside = f32::from_bits(3f32.sqrt().to_bits() + 2);
+        assert_eq!(of(&[number], &[beside]).len(), 0);
     }
 
     #[test]

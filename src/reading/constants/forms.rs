@@ -6,12 +6,15 @@
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{One, ToPrimitive};
+use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::{Base, Meaning};
 
 /// Largest n of a reading 1/n.
 const MAX_INVERSE: f64 = 65536.0;
+
+/// Bits of the numerator and the denominator together of a fraction that digits of a double are read as.
+const MAX_FRACTION_BITS: u64 = 36;
 
 /// Small fractions near `r`, the simplest first.
 fn fractions(r: f64, max_den: u64, max_size: f64, tolerance: f64) -> Option<BigRational> {
@@ -29,6 +32,29 @@ fn inverse(r: f64, tolerance: f64) -> Option<BigRational> {
     let near = (1.0 / n - r).abs() <= r * tolerance;
     ((2.0..=MAX_INVERSE).contains(&n) && near)
         .then(|| BigRational::new(BigInt::one(), BigInt::from(n as u64)))
+}
+
+/// The first fraction of the continued one of `q` that is within `slack`, if it is far smaller than a number of
+/// which nothing is known would need: by chance one of this size lies so close once in 2^16 times.
+pub(super) fn small_fraction(q: &BigRational, slack: &BigRational) -> Option<BigRational> {
+    let (mut before, mut last) = (
+        (BigInt::zero(), BigInt::one()),
+        (BigInt::one(), BigInt::zero()),
+    );
+    let mut rest = q.clone();
+    loop {
+        let whole = rest.floor().to_integer();
+        let next = (&whole * &last.0 + &before.0, &whole * &last.1 + &before.1);
+        (before, last) = (last, next);
+        if last.0.bits() + last.1.bits() > MAX_FRACTION_BITS {
+            return None;
+        }
+        let found = BigRational::new(last.0.clone(), last.1.clone());
+        if (&found - q).abs() <= *slack {
+            return found.is_positive().then_some(found);
+        }
+        rest = (rest - BigRational::from_integer(whole)).recip();
+    }
 }
 
 /// Forms without partners that are near a number, the most usual first.

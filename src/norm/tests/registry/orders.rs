@@ -30,6 +30,39 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        name: "zero beside sizes",
+        pattern: "max(|x|, max(0, max(|y|, |z|)))",
+        result: "max(|x|, max(|y|, |z|))",
+        condition: "",
+        because: "the larger of x and -x is at least half of their sum",
+        sides: |b, &Operands { x, y, z, zero, .. }| {
+            let [u, v, w] = [x, y, z].map(|x| b.fun(Fun::Abs, x));
+            let (m, padded) = (b.max(v, w), b.max(zero, v));
+            let padded = b.max(padded, w);
+            (b.max(u, padded), b.max(u, m))
+        },
+    },
+    Rule {
+        name: "zero beside many sizes",
+        pattern: "max(0, max(|x|, max(|x + 1|, ...)))",
+        result: "max(|x|, max(|x + 1|, ...))",
+        condition: "",
+        because: "the larger of x and -x is at least half of their sum",
+        sides: |b,
+                &Operands {
+                    x, y, z, one, zero, ..
+                }| {
+            let mut largest = b.fun(Fun::Abs, x);
+            let mut last = [x, y, z];
+            for i in 0..9 {
+                last[i % 3] = b.add(last[i % 3], one);
+                let size = b.fun(Fun::Abs, last[i % 3]);
+                largest = b.max(largest, size);
+            }
+            (b.max(zero, largest), largest)
+        },
+    },
+    Rule {
         name: "rounding a size to zero",
         pattern: "trunc(|x|)",
         result: "floor(|x|)",
