@@ -362,6 +362,9 @@ impl TermStore {
         // match `(p ^ q) ^ p` with p total; result `q`; because p ^ p = 0 and 0 is neutral.
         if op == BitsOp::Xor {
             for (x, y) in [(a, b), (b, a)] {
+                if let Some(t) = self.undone(x, y) {
+                    return t;
+                }
                 let Term::BitsOp(BitsOp::Xor, p, q) = self.get(x) else {
                     continue;
                 };

@@ -232,6 +232,27 @@ impl TermStore {
         Some(self.concat(&out))
     }
 
+    /// match `{.., y[i..j] ^ r, ..} ^ y` with y total / result `{.., r, ..}`, zeros for fields that are y's own / because
+    /// y ^ y = 0, field by field: an exclusive or with a constant was taken apart where that has zeros or ones.
+    pub(super) fn undone(&mut self, c: TermId, y: TermId) -> Option<TermId> {
+        if !matches!(self.get(c), Term::Concat(_)) || !self.is_total(y) {
+            return None;
+        }
+        let (mut out, mut at) = (Vec::new(), 0);
+        for f in self.fields(c) {
+            let n = self.width(f);
+            let own = self.extract(y, at, n);
+            out.push(match self.get(f) {
+                _ if f == own => self.bits(n, 0),
+                Term::BitsOp(BitsOp::Xor, p, rest) if p == own => rest,
+                Term::BitsOp(BitsOp::Xor, rest, p) if p == own => rest,
+                _ => return None,
+            });
+            at += n;
+        }
+        Some(self.concat(&out))
+    }
+
     /// The operation of a term with a hole, if no bit of its result depends on higher ones of its operands.
     fn upward(&self, t: TermId) -> Option<(BitsOp, TermId, TermId)> {
         use BitsOp::{Add, And, Mul, Or, Xor};
@@ -442,6 +463,31 @@ impl TermStore {
         match self.as_bits(top) {
             Some(v) => w - (v.leading_zeros() as u8 - (64 - self.width(top))),
             None => w,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::term::{ArrayId, BitsOp, TermStore};
+
+    /// An exclusive or that was taken apart is undone, and not by other fields.
+    #[test]
+    fn an_exclusive_or_is_undone() {
+        let s = &mut TermStore::new();
+        let (x, y) = (s.bytes(ArrayId(0), 0, 32), s.bytes(ArrayId(0), 4, 32));
+        let (low, high) = (s.extract(x, 0, 16), s.extract(x, 16, 16));
+        let turned = s.concat(&[high, low]);
+        for c in [0x7f80_0000, 1, 0x8000_0001, 0xffff_0000] {
+            let k = s.bits(32, c);
+            let cut = s.bits_op(BitsOp::Xor, x, k);
+            assert_eq!(s.bits_op(BitsOp::Xor, cut, x), k);
+            assert_eq!(s.bits_op(BitsOp::Xor, x, cut), k);
+            let cut = s.bits_op(BitsOp::Xor, turned, k);
+            for wrong in [x, y] {
+                let t = s.bits_op(BitsOp::Xor, cut, wrong);
+                assert_eq!(s.as_bits(t), None);
+            }
         }
     }
 }

@@ -135,9 +135,7 @@ case(
 
 
 @triton.jit
-def attention_window(
-    q, k, v, o, n, WINDOW: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, SLIP: tl.constexpr
-):
+def attention_window(q, k, v, o, n, WINDOW: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, SLIP: tl.constexpr):
     """Each position sees itself and the ones just before, blocks outside are never read; the twin sees one too many"""
     start = tl.program_id(0) * BM
     r, d = start + tl.arange(0, BM), tl.arange(0, D)
@@ -218,9 +216,7 @@ case(
 
 
 @triton.jit
-def attention_dq(
-    q, k, v, do, lse, delta, dq, n, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, SLIP: tl.constexpr
-):
+def attention_dq(q, k, v, do, lse, delta, dq, n, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, SLIP: tl.constexpr):
     """The gradient of the queries, causal, from the logarithms of the sums; the twin leaves the scale out"""
     r, d = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, D)
     inside = r < n
@@ -262,9 +258,7 @@ case(
 
 
 @triton.jit
-def attention_dkdv(
-    q, k, v, do, lse, delta, dk, dv, n, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, SLIP: tl.constexpr
-):
+def attention_dkdv(q, k, v, do, lse, delta, dk, dv, n, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, SLIP: tl.constexpr):
     """The gradients of keys and values, causal, from the diagonal on; the twin subtracts no `delta`"""
     first = tl.program_id(0) * BN
     j, d = first + tl.arange(0, BN), tl.arange(0, D)

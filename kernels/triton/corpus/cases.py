@@ -1,6 +1,6 @@
 """How a kernel of the corpus is written down: its launch, what it computes, and its twin with one slip.
 
-    case("softmax", softmax, lambda x: ..., [arg.input("f32", (5, 100)), arg.output("f32", (5, 100)), 100, 100], grid=(5,), B=128, num_warps=4)
+    case("softmax", softmax, lambda x: ..., [arg.input("f32", (5, 100)), arg.output("f32", (5, 100)), 100], grid=(5,), B=128)
 
 The kernel has the constant `SLIP`: with 0 it is right, with 1 it has one mistake as hands make it, which some input of these sizes
 shows. The reference is a function of NumPy, or a formula, from the definition. Sizes are such that no block divides them.
@@ -29,8 +29,12 @@ class Case:
     grid: tuple[int, ...]
     options: dict[str, Any]
     constants: dict[str, Any]
-    #: What it comes to: `defective` where Triton makes a race of a kernel that has none.
-    verdict: str
+    #: The versions of Triton that make a race of a kernel that has none.
+    broken: tuple[str, ...]
+
+    def verdict(self, version: str) -> str:
+        """What it has to come to by a version of Triton."""
+        return "defective" if version in self.broken else "equivalent"
 
     def kernel(self, arch: int, slip: int) -> volta.Kernel:
         """It, or its twin, as Triton compiles it for an architecture."""
@@ -47,11 +51,11 @@ def case(
     args: Sequence[Any],
     *,
     grid: tuple[int, ...],
-    verdict: str = "equivalent",
+    broken: tuple[str, ...] = (),
     **more: Any,
 ) -> None:
-    """Adds a kernel; `more` are its constants, warps and stages as in a launch, and `assume` and others as `volta.check` has them."""
+    """Adds a kernel; `more` are its constants, warps and stages as in a launch, and `assume` and others as those of a check."""
     assert name not in CASES, name
     options = {k: more.pop(k) for k in OPTIONS & more.keys()}
     wanted = volta.formula(reference) if isinstance(reference, str) else reference
-    CASES[name] = Case(name, function, wanted, args, grid, options, more, verdict)
+    CASES[name] = Case(name, function, wanted, args, grid, options, more, broken)

@@ -130,9 +130,7 @@ case(
 
 
 @triton.jit
-def convolution_strided(
-    x, w, y, C, H, W, OH, OW, B: tl.constexpr, O: tl.constexpr, SLIP: tl.constexpr
-):
+def convolution_strided(x, w, y, C, H, W, OH, OW, B: tl.constexpr, O: tl.constexpr, SLIP: tl.constexpr):
     """3 by 3 with stride 2 and one row of zeros around; the twin has none of them above"""
     p = tl.program_id(0) * B + tl.arange(0, B)
     o = tl.arange(0, O)
@@ -150,9 +148,7 @@ def convolution_strided(
 
 def strided(x, w):
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1)))
-    return sum(
-        np.einsum("chs,oc->ohs", padded[:, i : i + 7 : 2, j : j + 5 : 2], w[:, :, i, j]) for i in range(3) for j in range(3)
-    )
+    return sum(np.einsum("chs,oc->ohs", padded[:, i : i + 7 : 2, j : j + 5 : 2], w[:, :, i, j]) for i in range(3) for j in range(3))
 
 
 case(

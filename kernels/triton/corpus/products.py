@@ -14,9 +14,7 @@ def gelu_by_tanh(x):
 
 
 @triton.jit
-def matmul_edges(
-    a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, SLIP: tl.constexpr
-):
+def matmul_edges(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, SLIP: tl.constexpr):
     """c = a @ b at sizes that no tile divides, tiles in groups of rows for the cache; the twin forgets the last columns of a"""
     pid = tl.program_id(0)
     tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
@@ -51,9 +49,7 @@ case(
 
 
 @triton.jit
-def matmul_bias_gelu(
-    a, b, bias, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr
-):
+def matmul_bias_gelu(a, b, bias, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr):
     """gelu(a @ b + bias) in half precision, the tangent from the library; the twin takes the bias of the row"""
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
@@ -87,9 +83,7 @@ case(
 
 
 @triton.jit
-def matmul_residual_relu(
-    a, w, r, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr
-):
+def matmul_residual_relu(a, w, r, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr):
     """relu(a @ w^T + r) in bfloat16, w as a layer keeps it; the twin adds what is left over after the maximum"""
     m = (tl.program_id(0) * BM + tl.arange(0, BM)) % M
     n = tl.program_id(1) * BN + tl.arange(0, BN)
@@ -132,9 +126,7 @@ case(
 
 
 @triton.jit
-def matmul_bytes(
-    a, b, row_scale, scale, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr
-):
+def matmul_bytes(a, b, row_scale, scale, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr):
     """Bytes times bytes, a scale for each row and one for each group of 32 rows of b and column; the twin is one group late"""
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.arange(0, BN)
@@ -221,9 +213,7 @@ case(
 
 
 @triton.jit
-def matmul_experts(
-    x, w, expert, row, y, N, K, pairs, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr
-):
+def matmul_experts(x, w, expert, row, y, N, K, pairs, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr):
     """Each block of rows times the weights of its expert, rows gathered and scattered by a list; the twin confuses strides"""
     block = tl.program_id(0)
     slot = tl.load(row + block * BM + tl.arange(0, BM))
@@ -274,9 +264,7 @@ case(
 
 
 @triton.jit
-def matmul_batched(
-    a, b, c, M, N, K, a_batch, b_batch, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr
-):
+def matmul_batched(a, b, c, M, N, K, a_batch, b_batch, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SLIP: tl.constexpr):
     """A product for each batch, by numbers of 64 bits; the twin steps from b to b as from a to a"""
     batch = tl.program_id(2).to(tl.int64)
     m = tl.program_id(0) * BM + tl.arange(0, BM)

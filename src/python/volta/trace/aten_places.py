@@ -160,21 +160,20 @@ def _scatter(adds: bool) -> Operation:
 
 
 def in_order(x: Symbolic, count: int, axis: int, largest: bool) -> tuple[Symbolic, Symbolic]:
-    """The first so many elements of each row in order, and their places: each is the extreme of what those before leave."""
+    """The first so many elements of each row in order, and their places. Each is the extreme of what those before leave, which
+    are the others: at each element, the extreme so far is held and the other one of both is left."""
     (at,) = operations.axes_of(axis, x.ndim)
     if x.ndim == 0:
         return x, x.trace.constant(0)
     if count > SORTED:
         raise InputError(f"the order of {count} elements is not covered")
     left = cast(number(x), "float").short(0)
-    shape = tuple(n if i == at else 1 for i, n in enumerate(x.shape))
-    own = operations.reshape(operations.counting(x.trace, 0, x.shape[at], 1), shape)
-    name, rest = ("max", "-inf") if largest else ("min", "inf")
-    values = []
-    for _ in range(count):
-        values.append(operations.reduce(name, left, at, True))
-        place = operations.arg_extreme(name, left, at, True)
-        left = where(apply("equal", own, place), x.trace.constant(float(rest)), left).short(0)
+    extreme, other = ("max", "minimum") if largest else ("min", "maximum")
+    values = [operations.reduce(extreme, left, at, True)]
+    for n in range(x.shape[at] - 1, x.shape[at] - count, -1):
+        held = operations.take_slice(operations.cumulative(extreme, left, at), at, 0, n)
+        left = apply(other, held, operations.take_slice(left, at, 1, n + 1)).short(0)
+        values.append(operations.reduce(extreme, left, at, True))
     places = operations.take_slice(lookups.order(x, at, largest), at, 0, count)
     return operations.concatenate(values, at), places
 
