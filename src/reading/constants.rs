@@ -251,13 +251,20 @@ impl Reading for Readings {
             .cloned()
             .collect();
         let mut out = Readings::default();
-        let exact = exact::numbers(store, roots, &constants);
+        let numbers = exact::numbers(store, roots, &constants);
+        // What a formula says comes before usual forms, what a kernel computes from its constants after them.
+        let (said, computed): (Vec<_>, Vec<_>) = numbers
+            .into_iter()
+            .partition(|m| exact::is_decimal(&m.factor));
         for q in &constants {
             if limits.reached().is_some() {
                 return Readings::default();
             }
-            let pattern = format(q)
-                .and_then(|fmt| exact::read(q, fmt, &exact).or_else(|| read(q, fmt, simple)));
+            let pattern = format(q).and_then(|fmt| {
+                exact::read(q, fmt, &said)
+                    .or_else(|| read(q, fmt, simple))
+                    .or_else(|| exact::read(q, fmt, &computed))
+            });
             let pattern = pattern.or_else(|| exact::of_digits(q));
             let reading = pattern.or_else(|| reciprocal(q)).or_else(|| folded(q));
             out.map.extend(reading.map(|r| (q.clone(), r)));

@@ -127,6 +127,16 @@ pub(super) fn of_digits(q: &BigRational) -> Option<Meant> {
 
 /// True for a decimal fraction of as many digits as a double has, which no double is.
 fn has_digits_of_a_double(q: &BigRational) -> bool {
+    scaled_to_an_integer(q).is_some_and(|n| n.to_string().len() >= DIGITS) && !is_dyadic(q)
+}
+
+/// True for a decimal fraction.
+pub(super) fn is_decimal(q: &BigRational) -> bool {
+    scaled_to_an_integer(q).is_some()
+}
+
+/// The digits of a decimal fraction.
+fn scaled_to_an_integer(q: &BigRational) -> Option<BigInt> {
     let ten = BigInt::from(10);
     let mut scaled = q.clone();
     // A decimal fraction has at most as many places as its denominator has bits.
@@ -136,7 +146,7 @@ fn has_digits_of_a_double(q: &BigRational) -> bool {
         }
         scaled *= &ten;
     }
-    !is_dyadic(q) && scaled.is_integer() && scaled.numer().to_string().len() >= DIGITS
+    scaled.is_integer().then(|| scaled.to_integer())
 }
 
 /// True for what a float holds: an integer of few digits times or over a power of two. A mask such as -3e38 is an integer
