@@ -100,7 +100,8 @@ impl Values {
     ) -> (Vec<TermId>, Vec<TermId>) {
         if self.product.take().is_some() {
             for (all, ty) in [(&mut a, types[0]), (&mut b, types[1])] {
-                all.iter_mut().for_each(|t| *t = self.face_of_factor(*t, ty));
+                all.iter_mut()
+                    .for_each(|t| *t = self.face_of_factor(*t, ty));
             }
         }
         (a, b)
