@@ -468,7 +468,8 @@ fn question(
             return Ok(());
         }
     }
-    if !p.subject.strict && same_value(p, (a, x), (b, y, there[2]), digits) {
+    let numbers = (sizes.tid[0], there[4]);
+    if !p.subject.strict && same_value(p, (a, x), (b, y, there[2]), (relation, numbers), digits) {
         let kernel = p.subject.kernel;
         let sites = [a.pc, b.pc]
             .iter()
@@ -486,11 +487,13 @@ fn question(
     Err(open)
 }
 
-/// Whether two writes that meet are of the same bytes and the same value: by its name, or as one function of equal words.
+/// Whether two writes that meet are of the same bytes and the same value: by its name, by what lanes have in common, or as
+/// one function of equal words.
 fn same_value(
     p: &mut Prover,
     (a, x): (&Accessed, Id),
     (b, y, there): (&Accessed, Id, Id),
+    (relation, numbers): (&Relation, (Id, Id)),
     mut conditions: Vec<Id>,
 ) -> bool {
     let (Some(here), Some(_), true) = (a.value, b.value, a.bytes == b.bytes) else {
@@ -499,8 +502,20 @@ fn same_value(
     if here == there {
         return true;
     }
+    let elsewhere = p.unequal(x, y);
+    if let Relation::Within(loops) = relation
+        && let Some(other) = p.differs_for((a, b), numbers, loops)
+    {
+        let either = p.w.e.or(elsewhere, other);
+        conditions.push(either);
+        let holds = together(&p.w.e, &conditions, false, p.subject.limits);
+        if let Holds::Never = holds {
+            return true;
+        }
+        conditions.pop();
+    }
     conditions.extend(p.congruent((here, there)));
-    let (elsewhere, other) = (p.unequal(x, y), p.unequal(here, there));
+    let other = p.unequal(here, there);
     conditions.push(p.w.e.or(elsewhere, other));
     let holds = together(&p.w.e, &conditions, false, p.subject.limits);
     matches!(holds, Holds::Never)

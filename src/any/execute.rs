@@ -83,15 +83,32 @@ impl Walk<'_> {
                 self.collective(pc, Some(mask), when, true);
                 Vec::new()
             }
-            Op::Shfl { mask, .. } | Op::Vote { mask, .. } => {
+            Op::Shfl { mask, a, dst, .. } => {
+                let mask = mask.map(|m| self.reader(regs, |r| r.src(m, 32)));
+                self.collective(pc, mask, when, false);
+                let word = self.reader(regs, |r| r.src(*a, 32));
+                let there = self.shuffled(op, word);
+                let mut results = self.unknowns(op);
+                for (_, result) in results.iter_mut().filter(|x| x.0 == *dst) {
+                    *result = there.unwrap_or(*result);
+                    self.exchanged(op, word, *result);
+                }
+                results
+            }
+            Op::Vote { mask, .. } => {
                 let mask = mask.map(|m| self.reader(regs, |r| r.src(m, 32)));
                 self.collective(pc, mask, when, false);
                 self.unknowns(op)
             }
             Op::Match { mask, .. } | Op::Redux { mask, .. } | Op::Elect { mask, .. } => {
-                let mask = self.reader(regs, |r| r.src(*mask, 32));
+                let given = *mask;
+                let mask = self.reader(regs, |r| r.src(given, 32));
                 self.collective(pc, Some(mask), when, false);
-                self.unknowns(op)
+                let results = self.unknowns(op);
+                for (_, result) in &results {
+                    self.exchanged(op, mask, *result);
+                }
+                results
             }
             Op::Mma(_) | Op::Movmatrix { .. } => {
                 let all = self.e.constant(0xffff_ffff, 32);

@@ -269,6 +269,12 @@ impl Exprs {
         self.nodes[id.0 as usize].1
     }
 
+    /// The first of the bits of another word that a word is made of, and how many there are.
+    pub(super) fn bits_of(&self, id: Id, other: Id) -> Option<(u8, u8)> {
+        let run = self.runs[id.0 as usize];
+        (run.of == other).then_some((run.low, run.len))
+    }
+
     pub(super) fn level(&self, id: Id) -> Level {
         self.nodes[id.0 as usize].2
     }

@@ -48,6 +48,9 @@ impl Walk<'_> {
             let either = self.e.choose(chosen, x, y);
             return self.e.and(known, either);
         }
+        if let Some(given) = self.shuffled_given(op, regs) {
+            return given;
+        }
         let mut read = Vec::new();
         op.uses(&mut |r| read.push(r));
         for r in read {

@@ -2,6 +2,7 @@
 
 use super::addresses::through_window;
 use super::expr::{CONTENTS, Exprs, Id, Level, Order, PARAMETER, signed};
+use super::lanes::Common;
 use super::limits::MAX_LISTED;
 use super::state::{Accessed, By, Does, Known, Object, Walk};
 use super::words::Places;
@@ -99,12 +100,19 @@ impl Walk<'_> {
             let does = (Does::Reads, None);
             let object = self.access(pc, access.space, (addr, plus), bytes, does, when, regs);
             let value = object.and_then(|(o, offset)| self.holds(o, offset, bytes));
+            let read = object.filter(|(o, _)| !self.out.objects[*o as usize].is_private());
             let Some(dst) = dst else { continue };
             let width = self.kernel.reg_width[dst.0 as usize];
             let of = self.open.last().map(|o| o.index);
             let value = match value {
                 Some(v) => self.e.resize(v, width, sign),
-                None => self.e.fresh(width, Level::Thread, of),
+                None => {
+                    let value = self.e.fresh(width, Level::Thread, of);
+                    if let Some((_, offset)) = read {
+                        self.out.common.insert(value, Common::Read(offset));
+                    }
+                    value
+                }
             };
             out.push((*dst, value));
         }

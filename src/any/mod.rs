@@ -44,6 +44,7 @@ mod integers;
 mod intervals;
 mod invariants;
 mod joined;
+mod lanes;
 mod launches;
 mod limits;
 mod linear;

@@ -9,6 +9,7 @@ use super::addresses::Start;
 use super::expr::{Exprs, Id, Level, Symbol};
 use super::flow::Flow;
 use super::gates::{Holds, together};
+use super::lanes::Common;
 use super::limits::MAX_GRID_THREADS;
 use crate::answer::{Assumption, UnknownKind};
 use crate::kernel::structured::Blocks;
@@ -221,6 +222,8 @@ pub(super) struct Records {
     pub counters: Vec<Counter>,
     /// What atomics give back that add a constant.
     pub tickets: Vec<Ticket>,
+    /// What is known of symbols that threads may have in common.
+    pub common: FxHashMap<Id, Common>,
     /// Objects by the number of their base.
     pub objects: Vec<Object>,
     pub clock: usize,

@@ -2,6 +2,7 @@
 //!
 //! The text is always styled; whoever writes it out strips the styles where they are not wanted.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 use std::time::Duration;
 
@@ -10,10 +11,11 @@ use indexmap::IndexMap;
 
 use crate::answer::{
     Bound, Command, Counterexample, Each, Finding, KernelAnswer, Kind, Part, Precision, Report,
-    RunCounts, Scope, Site, Verdict,
+    RunCounts, Scope, Site, Verdict, WarningKind,
 };
 use crate::diag::{Diagnostic, Severity};
 use crate::foreign::{sentence, styled, visible, whole};
+use crate::sim::store::REAL_EQUAL;
 use crate::spec::{Sizes, launch};
 
 use super::gate::{EntryResult, GateReport};
@@ -90,7 +92,7 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     write_outputs(out, r)?;
     write_findings(out, &r.defects, Severity::Error)?;
     write_findings(out, &r.unknown, Severity::Unknown)?;
-    write_findings(out, &r.warnings, Severity::Warning)?;
+    write_warnings(out, &r.warnings)?;
     if r.precision.shown {
         write_precision(out, &r.precision)?;
     }
@@ -402,6 +404,52 @@ pub(super) fn place(site: &Site) -> String {
         let _ = write!(out, ", from {}:{line}", visible(file));
     }
     out
+}
+
+/// Warnings; the places where threads write what is equal, of a kernel and a kind, are one of them.
+fn write_warnings(out: &mut String, warnings: &[Finding<WarningKind>]) -> fmt::Result {
+    let mut equal: IndexMap<(String, WarningKind), Vec<&Finding<WarningKind>>> = IndexMap::new();
+    for w in warnings.iter().filter(|w| w.kind.is_of_equal_writes()) {
+        equal.entry((w.prefix(), w.kind)).or_default().push(w);
+    }
+    equal.retain(|_, all| all.len() > 1);
+    let is_one = |w: &&Finding<WarningKind>| !equal.contains_key(&(w.prefix(), w.kind));
+    let rest: Vec<Finding<WarningKind>> = warnings.iter().filter(is_one).cloned().collect();
+    write_findings(out, &rest, Severity::Warning)?;
+    for ((prefix, kind), all) in &equal {
+        let times: u64 = all.iter().map(|w| w.count).sum();
+        let sites = all.iter().flat_map(|w| &w.sites);
+        let lines: BTreeSet<(String, u32)> = sites
+            .map(|s| match &s.source {
+                Some(source) => {
+                    let (file, line) = source.own();
+                    (visible(file).into_owned(), line)
+                }
+                None => (visible(&s.file).into_owned(), s.line),
+            })
+            .collect();
+        let named: Vec<String> = lines
+            .iter()
+            .take(FOLDED)
+            .map(|(file, line)| format!("{file}:{line}"))
+            .collect();
+        let more = match lines.len().saturating_sub(FOLDED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let how = match kind {
+            WarningKind::SameValueWrite => "the same value",
+            _ => REAL_EQUAL,
+        };
+        let message = format!(
+            "{prefix}{} places are written by threads that nothing orders, with {how} ({times} times), {}{more}",
+            all.len(),
+            named.join(", "),
+        );
+        let d = Diagnostic::new(Severity::Warning, kind.name(), message);
+        writeln!(out, "\n{d}")?;
+    }
+    Ok(())
 }
 
 /// Findings, each root with the others of its cause below it.

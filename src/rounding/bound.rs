@@ -29,7 +29,7 @@ use crate::number;
 use crate::sim::Outcome;
 use crate::spec::{Arrays, ElemTy, Numbered, Resolved};
 use crate::term::facts::Facts;
-use crate::term::word::{Does, Family, Operation};
+use crate::term::word::{Does, Operation};
 use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 
 use super::choice;

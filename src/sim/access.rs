@@ -32,6 +32,8 @@ impl Machine<'_> {
         let has_choice = |p: &[Target]| p[0].lane == p[1].lane && p[0].cond.is_some();
         if kind.writes() && targets.windows(2).any(has_choice) {
             self.meet_each();
+        } else if targets.iter().any(|t| t.cond.is_some()) {
+            self.meet_some();
         }
         let mut out = Vec::new();
         let mut i = 0;
@@ -108,6 +110,9 @@ impl Machine<'_> {
         }
         if self.strong.on && kind == Kind::Write && !cond && self.order.agent.is_none() {
             self.forget_observed((region, w, mask), offs, u64::from(elems.0 * elems.1));
+        }
+        if self.order.report.each {
+            self.meet_some();
         }
         if self.order.by_value.on() {
             self.follow_reads(region, (w, mask), offs, elems, (kind, cond));

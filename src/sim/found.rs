@@ -189,7 +189,7 @@ fn exact_operands(shape: Shape) -> Option<usize> {
             embeds(shape.src, shape.fmt) && matches!(m.rnd, Rnd::None),
         ),
         Kind::Float(op) => (0, op.is_exact(m)),
-        Kind::Known | Kind::OfInt { .. } | Kind::Read | Kind::Product(_) => (0, false),
+        Kind::Known | Kind::OfInt { .. } | Kind::Read | Kind::Product(_) | Kind::Won => (0, false),
     };
     (plain && exact).then_some(skip)
 }

@@ -226,10 +226,16 @@ impl Machine<'_> {
 
     /// From now on every pair of accesses that data decide about is met for itself.
     pub(super) fn meet_each(&mut self) {
-        self.order.report.each = true;
-        if let Some(held) = &mut self.order.held {
-            held.report.each = true;
-        }
+        self.meet_some();
+        self.order
+            .each_report(|r| (r.each, r.always_each) = (true, true));
+    }
+
+    /// The same, so long as there are few pairs.
+    pub(super) fn meet_some(&mut self) {
+        let mut spent = false;
+        self.order.each_report(|r| spent |= r.is_spent());
+        self.order.each_report(|r| r.each = !spent);
     }
 
     /// Of the pairs that were just met, adds those of which both accesses may happen.

@@ -148,6 +148,14 @@ impl Order {
         self.warp_sync
     }
 
+    /// Does something with what was found, under each attribution.
+    pub(super) fn each_report(&mut self, mut f: impl FnMut(&mut Report)) {
+        f(&mut self.report);
+        if let Some(held) = &mut self.held {
+            f(&mut held.report);
+        }
+    }
+
     /// True if no pair of accesses was found wrong.
     pub(super) fn finds_nothing(&self) -> bool {
         let held = self.held.as_ref();

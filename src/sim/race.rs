@@ -221,6 +221,9 @@ pub struct SameWrite {
 /// make each further access dearer.
 const ENOUGH: u64 = 4096;
 
+/// Pairs that are met for themselves; of more, one stands for many.
+const MOST_PAIRS: u32 = 1 << 12;
+
 /// What the shadow has found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -233,6 +236,10 @@ pub struct Report {
     pub same: Vec<SameWrite>,
     /// True once conditions may exclude each other: then every pair that data decide about is met, none for others.
     pub each: bool,
+    /// True if that stays so however many pairs there are.
+    pub always_each: bool,
+    /// Pairs that were met so.
+    met: u32,
     /// Such pairs of the last access: the caller drains it, and adds those of which both may happen.
     pub possible: Vec<Finding>,
     /// True if two accesses were taken to be ordered because the same unnamed lane makes both.
@@ -291,6 +298,7 @@ impl Report {
             self.add(conflict, region, offset, earlier, later);
             return true;
         }
+        self.met += 1;
         self.possible.push(Finding {
             conflict,
             count: 1,
@@ -300,6 +308,17 @@ impl Report {
             later,
         });
         false
+    }
+
+    /// Adds a pair of writes, which may have been met for itself.
+    pub fn meet_write(&mut self, each: bool, pair: SameWrite) {
+        self.met += u32::from(each);
+        self.same.push(pair);
+    }
+
+    /// True if no more pairs are met for themselves where one may stand for others.
+    pub fn is_spent(&self) -> bool {
+        !self.always_each && self.met > MOST_PAIRS
     }
 
     /// The threads of plain reads in races, each with its instruction.

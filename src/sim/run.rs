@@ -611,7 +611,7 @@ impl Machine<'_> {
         for i in 0..n {
             let t = TermId(i as u32);
             let mut from = match self.values.store.get(t) {
-                Term::Fresh { serial, .. } => serial,
+                Term::Fresh { serial, .. } if self.fresh_sites.contains_key(&serial) => serial,
                 _ => u32::MAX,
             };
             self.values

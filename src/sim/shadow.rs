@@ -480,23 +480,26 @@ fn compare(
                 }
             }
             Rule::SameBytes if extent.into() != 0 => {}
-            Rule::SameBytes => report.same.push(SameWrite {
-                region: a.region,
-                offset: at,
-                size: a.elem,
-                earlier,
-                later: a.party(lane),
-                within: e.base == a.base
-                    && e.pc == a.pc
-                    && other < group.trailing_zeros()
-                    && a.touches(other, at),
-                current: list[i + 1..].iter().all(|l| {
-                    !l.kind.writes()
-                        || (l.kind == Kind::Write && l.extent == extent && !l.conditional)
-                }),
-                otherwise: weak(Conflict::Race),
-                view: View::Both,
-            }),
+            Rule::SameBytes => report.meet_write(
+                each,
+                SameWrite {
+                    region: a.region,
+                    offset: at,
+                    size: a.elem,
+                    earlier,
+                    later: a.party(lane),
+                    within: e.base == a.base
+                        && e.pc == a.pc
+                        && other < group.trailing_zeros()
+                        && a.touches(other, at),
+                    current: list[i + 1..].iter().all(|l| {
+                        !l.kind.writes()
+                            || (l.kind == Kind::Write && l.extent == extent && !l.conditional)
+                    }),
+                    otherwise: weak(Conflict::Race),
+                    view: View::Both,
+                },
+            ),
         }
         if a.by != By::Lanes && !each {
             return;
@@ -530,17 +533,20 @@ fn among(a: &Access, at: u64, extent: Extent, group: u32, report: &mut Report) {
                 report.meet(c, a.region, at, a.party(first), a.party(lane));
             }
             Rule::SameBytes if extent.into() != 0 => {}
-            Rule::SameBytes => report.same.push(SameWrite {
-                region: a.region,
-                offset: at,
-                size: a.elem,
-                earlier: a.party(first),
-                later: a.party(lane),
-                within: true,
-                current: true,
-                otherwise,
-                view: View::Both,
-            }),
+            Rule::SameBytes => report.meet_write(
+                each,
+                SameWrite {
+                    region: a.region,
+                    offset: at,
+                    size: a.elem,
+                    earlier: a.party(first),
+                    later: a.party(lane),
+                    within: true,
+                    current: true,
+                    otherwise,
+                    view: View::Both,
+                },
+            ),
         }
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.9.12 (`st`); bytes, not words, conflict (section 8).
 
+use crate::answer::AssumptionKind;
 use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, Space, Src};
 use crate::spec::Role;
 
@@ -16,10 +17,13 @@ use super::memory::RegionKind;
 use super::place::{Target, local_stride};
 use super::race::{Conflict, Kind, SameWrite};
 use super::step::Under;
-use super::value::Val;
+use super::value::{Val, Values};
 use super::warp::{LANES, lanes};
 use super::{Change, DefectKind, Obligation, Tid, UnknownKind, WarningKind};
 use crate::term::{Agreement, TermId};
+
+/// The assumption about readers of what several threads wrote.
+const ONE_WINNER: &str = "of equal values that threads write unordered, all who read the place afterwards see the same one";
 
 /// How unordered writes agree that were computed by different operations.
 pub(crate) const REAL_EQUAL: &str = "values that are equal over the reals only";
@@ -337,10 +341,7 @@ impl Machine<'_> {
         let agreement = self.values.store.agreement(a, b);
         let computed = self.values.store.takes_made(a, b);
         let left = match agreement != Agreement::Same && computed {
-            true => {
-                let forgotten = self.values.store.faced(b);
-                self.values.of_bits(forgotten)
-            }
+            true => self.left_of(b),
             false => v,
         };
         let (warning, how) = match (agreement, computed) {
@@ -396,6 +397,26 @@ impl Machine<'_> {
             });
         }
         left
+    }
+
+    /// What memory holds after writes of values that are equal over the reals: the bits of one of them, the same ones for
+    /// all that read it. Whoever reads before the last of these writes is in a race with that.
+    fn left_of(&mut self, bits: TermId) -> Val {
+        let Values { store, trees, .. } = &mut self.values;
+        let t = match trees {
+            None => store.faced(bits),
+            Some(_) => {
+                self.found
+                    .assumptions
+                    .insert(AssumptionKind::OneWinner.says(ONE_WINNER));
+                let serial = &mut self.fresh;
+                store.won(bits, || {
+                    *serial += 1;
+                    *serial - 1
+                })
+            }
+        };
+        self.values.of_bits(t)
     }
 
     /// True for writes that race with no other such, whatever they write.

@@ -2,8 +2,8 @@
 //!
 //! Problem: two threads that write where data choose do not meet if no input sends both to one place: their conditions
 //! exclude each other. The way: conditions as alternatives of literals; two alternatives contradict if they hold a literal
-//! and its negation, if what their comparisons with constants leave of an integer is nothing, or if they give two elements
-//! of an array of distinct integers one value.
+//! and its negation, if what their comparisons with constants leave of an integer is nothing, if no order of two numbers
+//! satisfies their comparisons, or if they give two elements of an array of distinct integers one value.
 //!
 //! Sound in the direction of `true`: no input satisfies both. Not claimed: that an input does where the answer is `false`.
 
@@ -11,7 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bits::sext;
 use super::rebuild::{Images, rebuild};
-use super::{ArrayId, ICmp, Term, TermId, TermStore};
+use super::{ArrayId, ICmp, RCmp, Term, TermId, TermStore};
+use crate::kernel::Fmt;
 
 /// Conditions that are taken apart.
 const MOST: usize = 256;
@@ -302,10 +303,33 @@ impl TermStore {
         true
     }
 
+    /// Two numbers that no rounding has touched, and what their order may be where a comparison of them holds or does not,
+    /// as bits: less, equal, more.
+    fn ordered_if(&self, c: TermId, holds: bool) -> Option<((TermId, TermId), u8)> {
+        let Term::RCmp(op, x, y) = self.get(c) else {
+            return None;
+        };
+        // What is no number is in no order.
+        if !holds && !self.is_total(c) || [x, y].iter().any(|&t| self.is_rounded(Fmt::F64, t)) {
+            return None;
+        }
+        let is = match op {
+            RCmp::Lt => 1,
+            RCmp::Le => 3,
+            RCmp::Eq => 2,
+        };
+        let left = if holds { is } else { 7 & !is };
+        Some(match x <= y {
+            true => ((x, y), left),
+            false => ((y, x), left & 2 | left >> 2 | left << 2 & 4),
+        })
+    }
+
     fn contradict(&self, a: &[Literal], b: &[Literal]) -> bool {
         let mut signs: FxHashMap<TermId, bool> = FxHashMap::default();
         let mut spans: FxHashMap<TermId, Span> = FxHashMap::default();
         let mut differ: Vec<(TermId, TermId)> = Vec::new();
+        let mut orders: FxHashMap<(TermId, TermId), u8> = FxHashMap::default();
         for &(c, holds) in a.iter().chain(b) {
             if *signs.entry(c).or_insert(holds) != holds {
                 return true;
@@ -315,6 +339,13 @@ impl TermStore {
                     spans.entry(t).or_insert_with(|| self.integer_range(t));
                 }
                 differ.push((x, y));
+            }
+            if let Some((pair, left)) = self.ordered_if(c, holds) {
+                let known = orders.entry(pair).or_insert(left);
+                *known &= left;
+                if *known == 0 {
+                    return true;
+                }
             }
             let Some((x, range)) = self.bounded_if(c, holds) else {
                 continue;
@@ -398,6 +429,16 @@ mod tests {
             let same = s.icmp(ICmp::Eq, ids[i], ids[j]);
             out.extend([same, s.not(same)]);
             out.push(s.icmp(ICmp::SLe, ids[i], ids[j]));
+            let [x, y] = [i, j].map(|i| s.elem(IDS, Fmt::E4m3, i as u64));
+            for (op, x, y) in [
+                (RCmp::Lt, x, y),
+                (RCmp::Lt, y, x),
+                (RCmp::Le, x, y),
+                (RCmp::Eq, x, y),
+            ] {
+                let holds = s.rcmp(op, x, y);
+                out.extend([holds, s.not(holds)]);
+            }
         }
         for i in 0..out.len() - 1 {
             let (a, b) = (out[i], out[(i * 7 + 3) % out.len()]);

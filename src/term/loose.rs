@@ -17,10 +17,10 @@
 use num_traits::Zero;
 use smallvec::SmallVec;
 
-use super::made::Kind;
+use super::made::{Kind, Shape};
 use super::view::{self, Fun, Term};
 use super::{LOOSE, Node, TermId, TermStore};
-use crate::kernel::Fmt;
+use crate::kernel::{FloatMods, Fmt};
 
 /// Operations between a number and the elements that it is chosen among.
 const MAX_EXACT: usize = 64;
@@ -79,24 +79,39 @@ impl TermStore {
 
     /// Bits with numbers that have forgotten how they were made.
     pub fn faced(&mut self, bits: TermId) -> TermId {
-        match self.get(bits) {
+        self.renumbered(bits, |s, _, real| s.face(real))
+    }
+
+    /// Bits with numbers each of which is one of several that are equal over the reals: which one is a choice with a serial
+    /// of its own, the same for all that read it.
+    pub fn won(&mut self, bits: TermId, mut serial: impl FnMut() -> u32) -> TermId {
+        self.renumbered(bits, |s, fmt, real| {
+            let choice = s.fresh(fmt.bits() as u8, serial());
+            let shape = Shape::new(Kind::Won, fmt, fmt, FloatMods::default());
+            s.made(real, shape, &[choice])
+        })
+    }
+
+    /// Bits with other numbers encoded in them.
+    fn renumbered(
+        &mut self,
+        bits: TermId,
+        mut number: impl FnMut(&mut Self, Fmt, TermId) -> TermId,
+    ) -> TermId {
+        let mut encoded = |s: &mut Self, t| match s.get(t) {
             Term::OfReal { fmt, real } => {
-                let face = self.face(real);
-                self.of_real(fmt, face)
+                let real = number(s, fmt, real);
+                s.of_real(fmt, real)
             }
+            _ => t,
+        };
+        match self.get(bits) {
             Term::Concat(list) => {
                 let parts: Vec<TermId> = list.iter().map(|&i| TermId(i)).collect();
-                let number = |s: &mut Self, t| match s.get(t) {
-                    Term::OfReal { fmt, real } => {
-                        let face = s.face(real);
-                        s.of_real(fmt, face)
-                    }
-                    _ => t,
-                };
-                let parts: Vec<TermId> = parts.into_iter().map(|t| number(self, t)).collect();
+                let parts: Vec<TermId> = parts.into_iter().map(|t| encoded(self, t)).collect();
                 self.concat(&parts)
             }
-            _ => bits,
+            _ => encoded(self, bits),
         }
     }
 

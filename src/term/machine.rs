@@ -51,7 +51,7 @@ fn computed(shape: Shape, operands: &[&Value]) -> Option<BigRational> {
         Kind::Read => number(0, fmt)?,
         Kind::Convert if is_no_integer(m.rnd) => x?,
         Kind::Convert => return None,
-        Kind::OfInt { .. } | Kind::Product(_) => return None,
+        Kind::OfInt { .. } | Kind::Product(_) | Kind::Won => return None,
         Kind::Float(op) => {
             let mixed = match op {
                 FloatOp::Add | FloatOp::Sub => fmt,

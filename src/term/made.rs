@@ -36,6 +36,8 @@ pub enum Kind {
     Read,
     /// An element of a matrix product: the accumulator, then the factors in the order of k, two by two.
     Product(Product),
+    /// The one that is left of several that are equal over the reals; the operand stands for the choice.
+    Won,
     /// An instruction.
     Float(FloatOp),
 }
@@ -121,6 +123,7 @@ impl Shape {
             Kind::Select => 4,
             Kind::Read => 5,
             Kind::Product(_) => 6,
+            Kind::Won => 7,
             Kind::Float(op) => FIRST_OP + index(&OPS, &op),
         };
         let m = &self.mods;
@@ -159,6 +162,7 @@ impl Shape {
             4 => Kind::Select,
             5 => Kind::Read,
             6 => Kind::Product(product_of((code >> 27) as u32)),
+            7 => Kind::Won,
             k => Kind::Float(OPS[k.saturating_sub(FIRST_OP) as usize % OPS.len()]),
         };
         Shape {
@@ -197,6 +201,7 @@ impl Shape {
             | Kind::Select
             | Kind::Read
             | Kind::Product(_)
+            | Kind::Won
             | Kind::Float(_) => false,
         }
     }
@@ -363,5 +368,40 @@ pub(super) fn is_no_integer(rnd: Rnd) -> bool {
     match rnd {
         Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi => false,
         Rnd::None | Rnd::Rn | Rnd::Rz | Rnd::Rm | Rnd::Rp | Rnd::Rna | Rnd::Rs => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every product has a code of its own, which gives it back.
+    #[test]
+    fn products_are_told_by_their_codes() {
+        let mut types: Vec<MatTy> = Fmt::ALL.into_iter().map(MatTy::Float).collect();
+        types.extend(Fmt::ALL.into_iter().map(MatTy::Packed));
+        types.extend(
+            [4, 8]
+                .into_iter()
+                .flat_map(|width| [false, true].map(|signed| MatTy::Int { width, signed })),
+        );
+        let mut codes = std::collections::HashSet::new();
+        for family in FAMILIES {
+            for depth in [4, 8, 16, 32, 64, 96, 128, 256] {
+                for a in &types {
+                    for b in &types {
+                        let product = Product {
+                            family,
+                            depth,
+                            factors: [*a, *b],
+                        };
+                        let kind = Kind::Product(product);
+                        let shape = Shape::new(kind, Fmt::F32, Fmt::F16, FloatMods::default());
+                        assert_eq!(Shape::decode(shape.encode()), shape);
+                        assert!(codes.insert(shape.encode()));
+                    }
+                }
+            }
+        }
     }
 }

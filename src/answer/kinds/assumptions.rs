@@ -20,6 +20,11 @@ kinds! {
             "A test for 0 comes out as over the reals; its line is named.",
             "if (expf(x[t]) > 0) ..."
         }
+        OneWinner "one-winner" {
+            "Of equal values that threads write unordered, all who read the place afterwards see the same one.",
+            "The values are equal over the reals, and their bits may differ: two warps that read them then compute the same.",
+            "if (lane < 2) s[0] = lane ? b + (a + c) : (a + b) + c; __syncwarp(); y[t] = s[0];"
+        }
         PositiveLogarithm "positive-logarithm" {
             "Arguments of logarithms are positive, not 0.",
             "Where a logarithm of 0 is an infinity on the machine, the reals have no value to compare.",

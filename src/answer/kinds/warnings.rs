@@ -142,6 +142,14 @@ impl WarningKind {
         }
     }
 
+    /// True for writes that are no race because what they write is equal.
+    pub fn is_of_equal_writes(self) -> bool {
+        matches!(
+            self,
+            WarningKind::SameValueWrite | WarningKind::RealEqualWrite
+        )
+    }
+
     /// The words of all, for messages.
     pub fn words() -> Vec<&'static str> {
         Self::ALL.iter().map(|k| k.name()).collect()

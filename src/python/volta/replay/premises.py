@@ -19,7 +19,7 @@ from .shape import SIDES, keeps_initial
 from .values import Refuted
 
 DATA = {"finite", "within-format", "not-vanishing", "positive-logarithm", "defined", "fact", "place", "no-wrap", "initial-value"}
-CODE = {"constant", "library-function", "mask", "visibility", "scheduling", "machine", "wmma-layout"}
+CODE = {"constant", "library-function", "mask", "visibility", "scheduling", "machine", "one-winner", "wmma-layout"}
 ARRAYS = {"alignment", "extent", "address-space", "left-out", "no-overlap", "alias"}
 KINDS = DATA | CODE | ARRAYS
 """Kinds of assumptions that a proof over the reals of one launch may make."""
