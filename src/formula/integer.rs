@@ -50,6 +50,8 @@ impl Builder<'_> {
             Expr::Sum(terms) => terms.iter().all(|t| self.is_integer(t.1)),
             Expr::Product(factors) => factors.iter().all(|f| self.is_integer(f.1)),
             Expr::Call(Func::Abs | Func::Max | Func::Min, args) => both(args),
+            // A real quotient is rounded where the formula says so, one of integers where it stands.
+            Expr::Call(Func::Floor, args) => both(args) && !self.divides(args[0]),
             Expr::If(_, yes, no) => both(&[*yes, *no]),
             Expr::Reduce { fold, body, .. } => *fold != Fold::Mean && self.is_integer(*body),
             Expr::Infinity
@@ -61,6 +63,20 @@ impl Builder<'_> {
             | Expr::And(_)
             | Expr::Or(_) => false,
         }
+    }
+
+    /// True if a quotient may stand below an expression.
+    fn divides(&self, e: ExprId) -> bool {
+        let mut open = vec![e];
+        while let Some(e) = open.pop() {
+            let expr = self.formula().expr(e);
+            if matches!(expr, Expr::Product(factors) if factors.iter().any(|f| f.0 == MulOp::Over))
+            {
+                return true;
+            }
+            expr.children(&mut |child| open.push(child));
+        }
+        false
     }
 
     /// The integer that an expression is.
