@@ -304,3 +304,31 @@ def swiglu_backward(a, b, d, da, db, n, tile: tl.constexpr):
     s = tl.sigmoid(x)
     tl.store(db + i, given * x * s, mask=i < n)
     tl.store(da + i, given * y * s * (1 + x * (1 - s)), mask=i < n)
+
+
+@triton.jit
+def largest(x, y, n, tile: tl.constexpr, first: tl.constexpr):
+    """Where the largest of the first n numbers stands: the first of equal ones, or any"""
+    i = tl.arange(0, tile)
+    value = tl.load(x + i, mask=i < n, other=-float("inf"))
+    tl.store(y, tl.argmax(value, 0, tie_break_left=first))
+
+
+@triton.jit
+def turned(x, positions, frequencies, y, half: tl.constexpr, sign: tl.constexpr):
+    """The halves of each row turned by the product of its position and a frequency"""
+    row = tl.program_id(0)
+    j = tl.arange(0, half)
+    angle = tl.load(positions + row) * tl.load(frequencies + j)
+    c, s = tl.cos(angle), tl.sin(angle) * sign
+    low, high = tl.load(x + row * 2 * half + j), tl.load(x + row * 2 * half + half + j)
+    tl.store(y + row * 2 * half + j, low * c - high * s)
+    tl.store(y + row * 2 * half + half + j, high * c + low * s)
+
+
+@triton.jit
+def surprise(p, q, y, n, tile: tl.constexpr, factor: tl.constexpr):
+    """-p log(q) of probabilities, and the error function of p in place of a number"""
+    i = tl.program_id(0) * tile + tl.arange(0, tile)
+    value = tl.load(p + i, mask=i < n)
+    tl.store(y + i, factor * tl.erf(value) - value * tl.log(tl.load(q + i, mask=i < n, other=1.0)), mask=i < n)

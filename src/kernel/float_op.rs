@@ -62,6 +62,17 @@ impl FloatOp {
         }
     }
 
+    /// True for an operation whose result is the number that it computes, rounded at most once.
+    pub fn rounds_once(self, mods: &FloatMods) -> bool {
+        use FloatOp::*;
+        match self {
+            Add | Sub | Mul | Fma => true,
+            Div | Rcp | Sqrt => !(mods.approx || mods.full),
+            Rsqrt | Ex2 | Lg2 | Sin | Cos | Tanh => false,
+            Neg | Abs | Min | Max | Min3 | Max3 | Copysign => true,
+        }
+    }
+
     /// Number of sources that the operation reads.
     pub fn arity(self) -> usize {
         use FloatOp::*;

@@ -32,12 +32,14 @@ use crate::term::{Term, TermId, TermStore};
 use crate::work;
 
 mod catalogue;
+mod finders;
 mod ideal;
 mod pattern;
 
 use catalogue::{FUNCTIONS, MARKS};
+use finders::Operations;
 use ideal::{Ideal, Questions};
-use pattern::{Operations, Pattern};
+use pattern::Pattern;
 
 fn patterns() -> &'static [Pattern] {
     static ALL: OnceLock<Vec<Pattern>> = OnceLock::new();
@@ -111,8 +113,11 @@ fn is_part(store: &TermStore, t: TermId) -> bool {
     )
 }
 
-/// True if one of the terms is such a part, or a constant of a function that has none.
+/// True if one of the terms is such a part, or a constant of a function that has none. Facts leave polynomials of some.
 fn may_expand(store: &TermStore, terms: &[TermId]) -> bool {
+    if !store.facts.numbers().is_empty() {
+        return true;
+    }
     let marks = || MARKS.iter().filter_map(|&m| BigRational::from_float(m));
     let marked = |t: TermId| {
         let c = store.as_const(t);
@@ -150,7 +155,8 @@ fn places(
                     arguments: u.clone(),
                     factor,
                 };
-                if whole && below.binary_search(&t).is_ok() {
+                let is_code = || !operations.may_be_decided || is_long(copy, t, &u);
+                if whole && below.binary_search(&t).is_ok() && is_code() {
                     out.insert(t, place(None));
                 }
                 for c in &factors {
@@ -226,6 +232,14 @@ impl Reading for Idioms {
         };
         names.into_iter().map(sentence).collect()
     }
+}
+
+/// Terms of the least code that is read as a function where facts have decided its tests.
+const MIN_TERMS: usize = 8;
+
+/// True if a term is computed from some arguments by more than what may stand for itself.
+fn is_long(store: &TermStore, t: TermId, arguments: &[TermId]) -> bool {
+    store.cone_size([t]) >= store.cone_size(arguments.iter().copied()) + MIN_TERMS
 }
 
 /// A term, if the store has it.

@@ -283,18 +283,22 @@ impl Magnitude {
             let rest = u8::try_from(at.checked_sub(start + mantissa as u64)?).ok()?;
             (rest.checked_add(width)? == exponent).then_some((exponent, rest))
         };
-        let exponent = |l: &(TermId, u8)| match s.get(x) {
-            Term::Elem { array, fmt, off } => match field(s, l.0)? {
-                ((a, at), width) if a == array => upper(at, width, off * 8, fmt),
+        let exponent = |l: &(TermId, u8)| {
+            if let (Term::Elem { array, fmt, off }, Some(((of, at), width))) =
+                (s.get(x), field(s, l.0))
+                && of == array
+            {
+                return upper(at, width, off * 8, fmt);
+            }
+            let Term::Extract { bits, low, width } = s.get(l.0) else {
+                return None;
+            };
+            match s.get(bits) {
+                Term::OfReal { fmt, real } if s.face(real) == x && s.is_rounded_once(real) => {
+                    upper(low as u64, width, 0, fmt)
+                }
                 _ => None,
-            },
-            _ => match s.get(l.0) {
-                Term::Extract { bits, low, width } => match s.get(bits) {
-                    Term::OfReal { fmt, real } if real == x => upper(low as u64, width, 0, fmt),
-                    _ => None,
-                },
-                _ => None,
-            },
+            }
         };
         let (from, (exponent, rest)) = leaves.iter().find_map(|l| Some((l.1, exponent(l)?)))?;
         let bias = (1 << (exponent - 1)) - 1;

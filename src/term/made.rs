@@ -13,6 +13,7 @@
 //! ([`Term::OfReal`]), and below other made numbers; arithmetic over the reals sees its
 //! [`face`](TermStore::face). What is not claimed: that different trees have different bits.
 
+use super::loose::embeds;
 use super::view::{self, Term};
 use super::word::{Family, Product};
 use super::{TermId, TermStore};
@@ -345,6 +346,40 @@ impl TermStore {
                 let (low, zero) = (self.extract(x, 0, sign), self.bits(1, 0));
                 Some(self.concat(&[low, zero]))
             }
+            _ => None,
+        }
+    }
+
+    /// True for a number that the machine rounds once from its face: the operands are inputs and constants, or such with
+    /// another sign or in a wider format.
+    pub(crate) fn is_rounded_once(&self, t: TermId) -> bool {
+        let Some(made) = self.as_made(t) else {
+            return true;
+        };
+        let is_image = |m: Made<'_>| {
+            let shape = m.shape(self);
+            let keeps = match shape.kind {
+                Kind::Convert => embeds(shape.src, shape.fmt),
+                Kind::Float(op) => op.is_exact(&shape.mods),
+                Kind::Read => true,
+                Kind::Known | Kind::OfInt { .. } | Kind::Select => false,
+            };
+            keeps && m.operands().all(|x| self.made_below(x).is_none())
+        };
+        let exact = |x: TermId| self.made_below(x).is_none_or(is_image);
+        let shape = made.shape(self);
+        let rounds = match shape.kind {
+            Kind::Convert | Kind::OfInt { .. } => true,
+            Kind::Float(op) => op.rounds_once(&shape.mods),
+            Kind::Known | Kind::Select | Kind::Read => false,
+        };
+        rounds && made.operands().all(exact)
+    }
+
+    /// How the number that an encoding encodes was made.
+    fn made_below(&self, bits: TermId) -> Option<Made<'_>> {
+        match self.get(bits) {
+            Term::OfReal { real, .. } => self.as_made(real),
             _ => None,
         }
     }

@@ -181,6 +181,7 @@ fn indices_of_the_largest_are_equal() {
             for maximum in [false, true] {
                 let b = by_tree(s, &x, last, maximum);
                 assert!(same(s, a, b), "{n} {last} {maximum}");
+                assert!(n < 3 || best::equal_beyond(1, s, (a, b), &Limits::NONE));
                 assert!(n > 4 || agree(s, a, b, n as u32, 3));
                 let other = by_tree(s, &x, !last, maximum);
                 assert!(!same(s, a, other), "{n} {last} {maximum}");
@@ -190,6 +191,46 @@ fn indices_of_the_largest_are_equal() {
             let fewer = by_loop(s, &x[1..], last, false);
             assert!(!same(s, a, fewer));
         }
+    }
+}
+
+/// Rows as long as kernels have them: a question about a choice is no larger for those below it.
+#[test]
+fn indices_among_many_numbers_are_equal() {
+    let s = &mut TermStore::new();
+    let x = elements(s, 1500);
+    let a = by_loop(s, &x, false, false);
+    for maximum in [false, true] {
+        let b = by_tree(s, &x, false, maximum);
+        assert!(same(s, a, b), "{maximum}");
+    }
+    let other = by_tree(s, &x, true, false);
+    assert!(!same(s, a, other));
+}
+
+/// Of equal numbers the one is taken whose index comes first, not that of another choice.
+#[test]
+fn an_index_is_compared_with_its_own() {
+    let s = &mut TermStore::new();
+    let x = elements(s, 4);
+    let [a, b] = [[0, 2], [1, 3]].map(|[i, j]| {
+        let p = s.rcmp(RCmp::Lt, x[i], x[j]);
+        let (low, high) = (s.bits(32, i as u64), s.bits(32, j as u64));
+        (s.select(p, x[j], x[i]), s.select(p, high, low), low)
+    });
+    let chosen = |s: &mut TermStore, first, second| {
+        let (more, same) = (s.rcmp(RCmp::Lt, a.0, b.0), s.rcmp(RCmp::Eq, b.0, a.0));
+        let before = s.icmp(ICmp::SLt, first, second);
+        let tie = s.and(same, before);
+        let p = s.or(more, tie);
+        s.select(p, b.1, a.1)
+    };
+    let whole = by_loop(s, &x, false, false);
+    let own = chosen(s, b.1, a.1);
+    assert!(same(s, own, whole));
+    for (first, second) in [(a.1, b.1), (b.2, a.1), (b.1, a.2), (b.1, b.1)] {
+        let other = chosen(s, first, second);
+        assert!(!same(s, other, whole));
     }
 }
 
@@ -224,6 +265,10 @@ proptest! {
                 7 => truths.push(s.or(p, q)),
                 8 => truths.push(s.not(p)),
                 9 => truths.push(s.xor(p, q)),
+                10 => {
+                    let (a, b) = (pick(&indices, i), pick(&indices, j));
+                    truths.push(s.icmp(ICmp::SLt, a, b));
+                }
                 _ => {
                     let t = s.select(p, pick(&indices, i), pick(&indices, j));
                     indices.push(t);
@@ -233,7 +278,8 @@ proptest! {
         for all in [&values, &indices] {
             for (i, &a) in all.iter().enumerate() {
                 for &b in &all[..i] {
-                    if a != b && same(s, a, b) {
+                    let best = || best::equal_beyond(1, s, (a, b), &Limits::NONE);
+                    if a != b && (same(s, a, b) || best()) {
                         prop_assert!(agree(s, a, b, 4, 4), "{a:?} {b:?}");
                     }
                 }

@@ -10,6 +10,9 @@
 //! be "x is better than y, or both are the same and a is before b". That is one question about gates, in
 //! which the signs of x - y and the predicates of earlier choices are inputs, whatever they are. What takes
 //! a or b by several choices is one between the two. Two choices are equal if they are the best of the same numbers by the same rule.
+//! Nothing is asked of the value of an index of a large set but that it is one of it: a choice that is shown is an unknown word
+//! to those above it, which keeps each question as small as its own gates. Comparisons of an index of a small set may stand
+//! there as what they say of its predicates.
 //!
 //! Sound: by induction, since the best of a union is the better of the best of both. Which number is whose is
 //! a guess that is checked in the same way: it is one mapping for both choices. Not claimed: choices whose
@@ -20,8 +23,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::circuit::Lit;
 use super::diagram;
 use super::encode::Encoder;
-use super::limits::{MAX_BEST_CHOICES, MAX_BEST_LEARNT, MAX_MISSED, MAX_PREDICATE};
+use super::limits::{
+    MAX_BEST_CHOICES, MAX_BEST_LEARNT, MAX_MISSED, MAX_PREDICATE, MAX_SPELLED_OUT,
+};
 use super::solver::{Clauses, Outcome};
+use super::words::Word;
 use crate::spec::Limits;
 use crate::term::{Term, TermId, TermStore};
 
@@ -68,11 +74,35 @@ struct Search<'s> {
     /// The number that stands at an index.
     numbers: FxHashMap<u64, TermId>,
     rule: Option<Rule>,
+    /// Indices of a choice whose word is that of its predicates.
+    spelled_out: usize,
     best: FxHashMap<TermId, Best>,
+    /// The classes of choices of one shape: a comparison has words of fewer bits.
+    classes: FxHashMap<TermId, u32>,
+    shapes: FxHashMap<Shape, u32>,
+    /// The words that stand for the choices of a class.
+    words: FxHashMap<u32, Word>,
+}
+
+/// A choice by what it chooses, in words of any width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Shape {
+    Index(u64),
+    Choice(TermId, [u32; 2]),
 }
 
 /// True only if both are the index of the best of the same numbers.
 pub(in crate::decide) fn equal(store: &TermStore, a: TermId, b: TermId, limits: &Limits) -> bool {
+    equal_beyond(MAX_SPELLED_OUT, store, (a, b), limits)
+}
+
+/// The same where choices of more indices than some are unknown words to those above them.
+pub(in crate::decide) fn equal_beyond(
+    spelled_out: usize,
+    store: &TermStore,
+    (a, b): (TermId, TermId),
+    limits: &Limits,
+) -> bool {
     let chooses = |t| matches!(store.get(t), Term::BitsSelect(..));
     if !chooses(a) || !chooses(b) {
         return false;
@@ -83,7 +113,11 @@ pub(in crate::decide) fn equal(store: &TermStore, a: TermId, b: TermId, limits: 
         encoder: Encoder::literally(store, limits),
         numbers: FxHashMap::default(),
         rule: None,
+        spelled_out,
         best: FxHashMap::default(),
+        classes: FxHashMap::default(),
+        shapes: FxHashMap::default(),
+        words: FxHashMap::default(),
     };
     if search.find(&[a, b]).is_none() {
         return false;
@@ -118,10 +152,21 @@ impl Search<'_> {
                 }),
                 _ => self.better(t),
             };
-            match best {
-                Some(best) => drop(self.best.insert(t, best)),
-                None => missed += 1,
+            let Some(best) = best else {
+                missed += 1;
+                continue;
+            };
+            if best.indices.len() > self.spelled_out {
+                let last = best.indices.last().copied().unwrap_or(0);
+                let word = self
+                    .encoder
+                    .words
+                    .inputs(64 - last.leading_zeros() as usize)?;
+                let class = self.class(t)?;
+                self.encoder.stands_for(&word, t);
+                self.words.insert(class, word);
             }
+            self.best.insert(t, best);
         }
         Some(())
     }
@@ -245,8 +290,9 @@ impl Search<'_> {
         }
     }
 
-    /// The numbers that predicates compare, the outermost comparison first.
-    fn compared(&self, predicates: &[TermId]) -> Option<Vec<(TermId, TermId)>> {
+    /// The numbers that predicates compare, the outermost comparison first. Words that stand for what they compare are used
+    /// from here on.
+    fn compared(&mut self, predicates: &[TermId]) -> Option<Vec<(TermId, TermId)>> {
         let mut open = predicates.to_vec();
         let (mut seen, mut out) = (FxHashSet::default(), Vec::new());
         let mut at = 0;
@@ -264,10 +310,51 @@ impl Search<'_> {
                 Term::RCmp(_, x, y) if !out.contains(&(x, y)) && !out.contains(&(y, x)) => {
                     out.push((x, y));
                 }
+                Term::ICmp(_, x, y) => {
+                    self.stand_in(x);
+                    self.stand_in(y);
+                }
                 _ => {}
             }
         }
         Some(out)
+    }
+
+    /// The class of a choice; `None` for other words.
+    fn class(&mut self, root: TermId) -> Option<u32> {
+        let (store, classes) = (self.store, &self.classes);
+        let new = store.met(&[root], MAX_BEST_CHOICES, |t, open| {
+            let new = !classes.contains_key(&t);
+            if let (true, Term::BitsSelect(_, a, b)) = (new, store.get(t)) {
+                open.extend([a, b]);
+            }
+            new
+        })?;
+        for t in new {
+            let shape = match store.get(t) {
+                Term::BitsConst { value, .. } => Shape::Index(value),
+                Term::BitsSelect(p, a, b) => {
+                    Shape::Choice(p, [*self.classes.get(&a)?, *self.classes.get(&b)?])
+                }
+                _ => return None,
+            };
+            let next = self.shapes.len() as u32;
+            let class = *self.shapes.entry(shape).or_insert(next);
+            self.classes.insert(t, class);
+        }
+        self.classes.get(&root).copied()
+    }
+
+    /// Encodes a choice as the word that stands for its class, if one does.
+    fn stand_in(&mut self, t: TermId) {
+        if !matches!(self.store.get(t), Term::BitsSelect(..)) {
+            return;
+        }
+        if let Some(class) = self.class(t)
+            && let Some(word) = self.words.get(&class)
+        {
+            self.encoder.stands_for(word, t);
+        }
     }
 
     /// Whether a literal is that x is better than y, or as good and a before b, by the rule.
@@ -279,6 +366,7 @@ impl Search<'_> {
     ) -> Option<bool> {
         let (below, above) = self.encoder.order(x, y)?;
         let (i, j) = (self.encoder.encode(a)?, self.encoder.encode(b)?);
+        let possible = self.apart((a, &i), (b, &j))?;
         let rules = self.rule.map_or(RULES.to_vec(), |rule| vec![rule]);
         for rule in rules {
             let words = &mut self.encoder.words;
@@ -296,12 +384,31 @@ impl Search<'_> {
             let differ = c.xor(holds, expected)?;
             let both = c.and(below, above)?;
             let wrong = c.and(differ, !both)?;
+            let wrong = c.and(wrong, possible)?;
             if self.never(wrong) {
                 self.rule = Some(rule);
                 return Some(true);
             }
         }
         Some(false)
+    }
+
+    /// What the words of two choices of disjoint sets are to each other: in the order of the sets, if all of one stand
+    /// before the other, and never equal.
+    fn apart(&mut self, (a, i): (TermId, &Word), (b, j): (TermId, &Word)) -> Option<Lit> {
+        let ends = |t| {
+            let indices = &self.best.get(&t)?.indices;
+            Some((*indices.first()?, *indices.last()?))
+        };
+        let ((least, most), (low, high)) = (ends(a)?, ends(b)?);
+        let words = &mut self.encoder.words;
+        if most < low {
+            words.less(i, j, false)
+        } else if high < least {
+            words.less(j, i, false)
+        } else {
+            Some(!words.same(i, j)?)
+        }
     }
 
     /// True only if a literal holds for no inputs.
@@ -322,7 +429,11 @@ impl Search<'_> {
         };
         match self.store.get(p) {
             Term::RCmp(..) | Term::Bool(_) => Some(()),
-            _ => self.encoder.forget(p),
+            _ => {
+                let input = self.encoder.words.inputs(1)?;
+                self.encoder.stands_for(&input, p);
+                Some(())
+            }
         }
     }
 }

@@ -141,11 +141,14 @@ impl<'s> Encoder<'s> {
         })
     }
 
-    /// Makes a predicate an input of its own in all that is encoded from now on.
-    pub(super) fn forget(&mut self, p: TermId) -> Option<()> {
-        let input = self.words.inputs(1)?;
-        self.bits.insert(p, input);
-        Some(())
+    /// Encodes a term as a word whose further bits are 0 in all that is encoded from now on, if the word is not longer.
+    pub(super) fn stands_for(&mut self, word: &[Lit], t: TermId) {
+        let width = self.width(t);
+        if word.len() <= width {
+            let mut word = word.to_vec();
+            word.resize(width, Lit::FALSE);
+            self.bits.insert(t, word);
+        }
     }
 
     /// The numbers of atoms as linear forms, of those that have a value on every input.

@@ -32,9 +32,12 @@ pub(super) const MAX_TRIALS: usize = 400;
 pub(super) const MAX_MONOMIALS: usize = 64;
 
 /// Choices of indices, terms of one of their predicates, and clauses that the solver learns about one.
-pub(super) const MAX_BEST_CHOICES: usize = 2_000;
+pub(super) const MAX_BEST_CHOICES: usize = 1 << 13;
 pub(super) const MAX_PREDICATE: usize = 20_000;
 pub(super) const MAX_BEST_LEARNT: u64 = 2_000;
 
 /// Choices of indices that are not the best of a set, and choices that together take one of two.
 pub(super) const MAX_MISSED: usize = 16;
+
+/// Indices of a choice whose word is that of its predicates to the choices above it.
+pub(super) const MAX_SPELLED_OUT: usize = 32;

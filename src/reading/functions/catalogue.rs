@@ -110,6 +110,37 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function!("expm1f", "libdevice_expm1", exponential_minus),
     function!("sinf", "libdevice_sin", |s, u| s.fun(Fun::Sin, u[0])),
     function!("cosf", "libdevice_cos", |s, u| s.fun(Fun::Cos, u[0])),
+    function!("sincosf", "libdevice_sincos", 0, |s, u| s.fun(Fun::Sin, u[0])),
+    function!("sincosf", "libdevice_sincos", 1, |s, u| s.fun(Fun::Cos, u[0])),
+    function!("log10f", "libdevice_log10", logarithm10),
+    function!("coshf", "libdevice_cosh", |s, u| hyperbolic(s, u[0], false)),
+    function!("asinhf", "libdevice_asinh", area_sine),
+    function!("acoshf", "libdevice_acosh", area_cosine),
+    function!("atanhf", "libdevice_atanh", area_tangent),
+    function!("tanf", "libdevice_tan", tangent),
+    function!("cbrtf", "libdevice_cbrt", cube_root),
+    function!("powf", "libdevice_pow_2", |s, u| s.mul(u[0], u[0])),
+    function!("powf", "libdevice_pow_3", |s, u| {
+        let x = s.mul(u[0], u[0]);
+        s.mul(x, u[0])
+    }),
+    // The same of a later library.
+    function!("erff", "libdevice_13_erf", |s, u| s.fun(Fun::Erf, u[0])),
+    function!("normcdff", "libdevice_13_normcdf", normal),
+    function!("sinhf", "libdevice_13_sinh", |s, u| hyperbolic(s, u[0], true)),
+    function!("sincosf", "libdevice_13_sincos", 0, |s, u| s.fun(Fun::Sin, u[0])),
+    function!("sincosf", "libdevice_13_sincos", 1, |s, u| s.fun(Fun::Cos, u[0])),
+    function!("log10f", "libdevice_13_log10", logarithm10),
+    function!("coshf", "libdevice_13_cosh", |s, u| hyperbolic(s, u[0], false)),
+    function!("asinhf", "libdevice_13_asinh", area_sine),
+    function!("acoshf", "libdevice_13_acosh", area_cosine),
+    function!("atanhf", "libdevice_13_atanh", area_tangent),
+    function!("tanf", "libdevice_13_tan", tangent),
+    function!("powf", "libdevice_13_pow_2", |s, u| s.mul(u[0], u[0])),
+    function!("powf", "libdevice_13_pow_3", |s, u| {
+        let x = s.mul(u[0], u[0]);
+        s.mul(x, u[0])
+    }),
     // Of doubles.
     function!("exp", "exp", exponential),
     function!("exp2", "exp2", |s, u| s.fun(Fun::Exp2, u[0])),
@@ -262,6 +293,11 @@ fn area_tangent(s: &mut TermStore, u: &[TermId]) -> TermId {
     let x = s.div(x, y);
     let x = natural(s, x);
     s.div(x, two)
+}
+
+fn tangent(s: &mut TermStore, u: &[TermId]) -> TermId {
+    let (x, y) = (s.fun(Fun::Sin, u[0]), s.fun(Fun::Cos, u[0]));
+    s.div(x, y)
 }
 
 fn squares(s: &mut TermStore, u: &[TermId]) -> TermId {

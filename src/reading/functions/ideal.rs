@@ -162,6 +162,7 @@ impl Ideal {
         }
         let mut into = TermStore::new();
         into.as_written = store.as_written;
+        into.facts = store.facts.clone();
         let mut questions = Questions::default();
         let images = rebuild(store, terms, &mut into, |s, t, done| {
             if let Some(image) = with_one_zero((store, t), s, done) {

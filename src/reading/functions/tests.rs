@@ -1,8 +1,11 @@
 //! Every pattern is its function, by the independent evaluator.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::kernel::Fmt;
 use crate::term::eval::{Cone, Inputs};
+use crate::term::facts::{Facts, Numbers};
 use crate::term::{ArrayId, Fun, Sort};
 
 #[test]
@@ -43,6 +46,95 @@ fn marks_are_constants_of_what_has_no_parts() {
     assert!(marks.iter().all(|m| !m.is_integer()), "{marks:?}");
 }
 
+/// The format of the arguments.
+fn format(p: &Pattern) -> Fmt {
+    let below = p.plain.store.reachable(&[p.plain.root]);
+    let element = below.iter().find_map(|&t| match p.plain.store.get(t) {
+        Term::Elem { fmt, .. } => Some(fmt),
+        _ => None,
+    });
+    element.expect("an argument")
+}
+
+/// Ranges of an argument that decide tests of one function or another.
+const RANGES: [(f64, f64); 10] = [
+    (0.1, 1.0),
+    (1.0, 2.0),
+    (0.0, 0.5),
+    (2.0, 3.0),
+    (-1.0, 1.0),
+    (-0.1, 0.1),
+    (1e-3, 1e3),
+    (-3.0, -2.0),
+    (20.0, 30.0),
+    (-2.0, 40.0),
+];
+
+/// The code of a function of an element in a range, and the element.
+fn in_range(p: &Pattern, ends: (f64, f64)) -> (TermStore, TermId, TermId) {
+    let mut facts = Facts::default();
+    let numbers = Numbers::new(ArrayId(0), format(p), ends);
+    facts.add_numbers(numbers.expect("a format with numbers"));
+    let mut s = TermStore::new();
+    s.facts = Arc::new(facts);
+    let u = s.elem(ArrayId(0), format(p), 0);
+    let [t, _] = p.instances(&mut s, &[u], &Questions::default());
+    (s, t, u)
+}
+
+fn is_found(s: &TermStore, t: TermId) -> bool {
+    Idioms::of(s, &[t], &Limits::NONE).map.contains_key(&t)
+}
+
+/// What facts leave of the code of a function is the function still, and none with another constant.
+#[test]
+fn functions_are_found_where_facts_decide_tests() {
+    let mut missed = Vec::new();
+    for p in patterns().iter().filter(|p| p.whole.arguments.len() == 1) {
+        for ends in RANGES {
+            let (mut s, t, u) = in_range(p, ends);
+            let code = matches!(s.get(t), Term::Select(..) | Term::Mul(..) | Term::Add(..));
+            if !code || !is_long(&s, t, &[u]) {
+                continue;
+            }
+            if !is_found(&s, t) {
+                missed.push((p.name, ends));
+            }
+            let constants = s.reachable(&[t]);
+            let constants = constants.into_iter().filter(|&c| {
+                let c = s.as_const(c);
+                c.is_some_and(|c| !c.is_zero() && !c.abs().is_one())
+            });
+            let Some(other) = constants.last() else {
+                continue;
+            };
+            let from = s.clone();
+            let nearly = BigRational::new(1025.into(), 1024.into());
+            let twin = rebuild(&from, &[t], &mut s, |s, x, _| {
+                let c = from.as_const(x).filter(|_| x == other)?;
+                Some(s.rational(c * &nearly))
+            })[0];
+            assert!(twin == t || !is_found(&s, twin), "{} in {ends:?}", p.name);
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// A short product is no function, though it is all that a range leaves of one.
+#[test]
+fn what_stands_for_itself_is_no_function() {
+    for p in patterns().iter().filter(|p| p.whole.arguments.len() == 1) {
+        for ends in RANGES {
+            let (s, t, u) = in_range(p, ends);
+            assert!(
+                is_long(&s, t, &[u]) || !is_found(&s, t),
+                "{} in {ends:?}",
+                p.name
+            );
+        }
+    }
+}
+
 /// Arguments of every size and sign.
 fn arguments() -> Vec<f32> {
     let mut xs: Vec<f32> = vec![0.0, 1.0, -1.0, 0.5, 2.0, 1e-30, 3e38, -3e38, 0.55, 0.6, 9.1];
@@ -67,23 +159,7 @@ fn arguments() -> Vec<f32> {
 fn patterns_are_the_functions() {
     let xs = arguments();
     for p in patterns() {
-        let fmt = match p
-            .plain
-            .store
-            .get(p.plain.store.reachable(&[p.plain.root])[0])
-        {
-            Term::Elem { fmt, .. } => fmt,
-            _ => p
-                .plain
-                .store
-                .reachable(&[p.plain.root])
-                .iter()
-                .find_map(|&t| match p.plain.store.get(t) {
-                    Term::Elem { fmt, .. } => Some(fmt),
-                    _ => None,
-                })
-                .expect("an argument"),
-        };
+        let fmt = format(p);
         let bytes = fmt.bits() as u64 / 8;
         let mut s = TermStore::new();
         let n = p.whole.arguments.len();
