@@ -28,8 +28,8 @@ use crate::work;
 
 /// What accesses of one class have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Class {
-    kind: Kind,
+pub(super) struct Class {
+    pub(super) kind: Kind,
     conditional: bool,
     /// The scope holds all CTAs of the grid.
     wide: Option<bool>,
@@ -124,8 +124,8 @@ pub struct Found {
 }
 
 #[derive(Debug, Default)]
-struct Bytes {
-    classes: Vec<(Class, Intervals<Record>)>,
+pub(super) struct Bytes {
+    pub(super) classes: Vec<(Class, Intervals<Record>)>,
     /// Bytes that a CTA writes with several values.
     rewritten: Intervals<()>,
 }
@@ -133,10 +133,10 @@ struct Bytes {
 /// Everything that the CTAs so far touched.
 #[derive(Debug)]
 pub struct Between<'k> {
-    kernel: &'k Kernel,
-    arrays: BTreeMap<ArrayId, Bytes>,
+    pub(super) kernel: &'k Kernel,
+    pub(super) arrays: BTreeMap<ArrayId, Bytes>,
     found: IndexMap<(Trouble, Pc, Pc), Found>,
-    fenced: bool,
+    pub(super) fenced: bool,
 }
 
 impl<'k> Between<'k> {

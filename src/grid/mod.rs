@@ -49,6 +49,7 @@ pub mod scope;
 pub mod select;
 pub mod sequence;
 mod together;
+mod unused;
 
 use between::{Between, Found, Record, Trouble};
 pub use discharge::{HAPPENS, discharge};
@@ -277,7 +278,7 @@ fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
     let mut subject = *subject;
     loop {
         match Whole::new(&subject, &written).run(ranks) {
-            Ok(covered) => return covered,
+            Ok(whole) => return whole.excused(ranks),
             Err(Again::Noting(arrays)) => written.extend(arrays),
             Err(Again::WithValues) => subject.without_values = false,
         }
@@ -327,7 +328,7 @@ impl<'a> Whole<'a> {
     }
 
     /// Runs all, unless they have to be run again in another way.
-    fn run(mut self, ranks: &[u64]) -> Result<Covered, Again> {
+    fn run(mut self, ranks: &[u64]) -> Result<Self, Again> {
         let subject = self.subject;
         let threads = rayon::current_num_threads().max(1);
         // The first CTA alone tells which arrays are written.
@@ -391,7 +392,7 @@ impl<'a> Whole<'a> {
         }
         let all = self.out.ctas.len() as u64 == subject.resolved.launch.ctas();
         self.out.whole = at == ranks.len() && all;
-        Ok(self.finish())
+        Ok(self)
     }
 
     fn stopped(&mut self, what: &str, done: usize, all: usize) {
@@ -415,6 +416,7 @@ impl<'a> Whole<'a> {
         add_counts(&mut self.out.outcome.executed, &o.executed);
         self.out.outcome.taken.add(&o.taken);
         self.out.outcome.waits_late |= o.waits_late;
+        self.out.outcome.reads_foreign |= o.reads_foreign;
         self.out.terms += o.store.len() as u64;
         self.assumptions
             .append(&mut o.assumptions.drain(..).collect());

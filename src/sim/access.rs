@@ -249,7 +249,7 @@ impl Machine<'_> {
         chosen = self.spread_loads((w, pc), chosen, &mut targets, to, (size, plain))?;
         self.check(w, pc, &mut targets, size, false);
         // What is read for nothing is no access.
-        let unused = self.unused_lanes(w, exec, pc);
+        let unused = self.unused_lanes((w, exec, pc), &targets, size);
         targets.retain(|t| unused >> t.lane & 1 == 0);
         chosen.retain(|c| unused >> c.lane & 1 == 0);
         self.order_accesses(w, pc, &targets, elems, kind, access.nc)?;

@@ -11,6 +11,7 @@
 //! Not claimed: anything about the order of the accesses of one CTA, which `shadow` is about.
 
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -43,6 +44,8 @@ pub struct Noting {
     pub memory: Option<super::numbers::Memory>,
     /// Strong accesses are followed, and these choices made.
     pub following: Option<super::strong::hold::Plan>,
+    /// Loads of what other CTAs write are taken to be of no use.
+    pub foreign: Option<Arc<super::unused::Foreign>>,
     /// The seed of a schedule that is drawn at random.
     pub schedule: Option<u64>,
 }

@@ -55,6 +55,7 @@ impl Outcome {
             taken,
             footprint,
             waits_late,
+            reads_foreign,
             opaque,
             guards,
             fresh,
@@ -116,6 +117,7 @@ impl Outcome {
         self.taken.add(&taken);
         self.footprint.join(footprint);
         self.waits_late |= waits_late;
+        self.reads_foreign |= reads_foreign;
         let moved = opaque.into_iter().map(|o| Opaque {
             words: o.words.into_iter().map(at).collect(),
             ..o

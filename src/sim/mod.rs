@@ -98,7 +98,7 @@ mod tensor_product;
 mod trail;
 mod tree;
 mod uniform;
-mod unused;
+pub(crate) mod unused;
 mod unwritten;
 pub mod value;
 pub mod warp;

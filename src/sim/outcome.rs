@@ -231,6 +231,8 @@ pub struct Outcome {
     pub opaque: Vec<crate::term::left::Opaque>,
     /// Dependents may have started before this launch had waited for those before it.
     pub waits_late: bool,
+    /// What is read of what other CTAs write, and is taken to be of no use, reaches something.
+    pub reads_foreign: bool,
     /// Number of fresh symbols, whose serials are consecutive.
     pub fresh: u32,
     /// The first of these serials.

@@ -20,7 +20,7 @@ use super::memory::RegionKind;
 use super::omit::found_nothing;
 use super::schedule::Dice;
 use super::step::Flow;
-use super::unused::Trial;
+use super::unused::{Trial, reached};
 use super::warp::lanes;
 use super::ways::{Plan, Ways};
 use super::{
@@ -84,6 +84,7 @@ pub(super) fn run_one(
     } = *inputs;
     let mut tracked: FxHashSet<ArrayId> = noting.tracked.clone();
     let mut trial = Trial::default();
+    trial.unused.foreign = noting.foreign.clone();
     let mut asked = Asked::default();
     let mut omits = noting.without_values && !launch.numbers && launch.trees.is_none();
     loop {
@@ -141,6 +142,8 @@ pub(super) fn run_one(
                     omits = false;
                     continue;
                 }
+                out.reads_foreign =
+                    noting.foreign.is_some() && !reached(&out, &ended.unknowns).is_empty();
                 out.without_values = omits;
                 out.tracked = tracked.clone();
                 out.trace = trace;

@@ -11,15 +11,22 @@
 //! Of races that only happen if data make both sides happen, those of loads whose unknowns are found there stay, and the
 //! others are tried again without these. What else data decide is left as it is: the new run says it too.
 //!
+//! Loads of what other CTAs write are named by the caller ([`Foreign`]), who looks at what is left between CTAs.
+//!
 //! Where a limit ends that run before anything is seen to depend on what is read, the races are open.
 //!
 //! Sound: an unknown stands for every value that the race may give, at each execution of the load; what is derived
 //! of it keeps it below.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::by_value::ByValue;
 use super::machine::Machine;
+use super::memory::RegionKind;
+use super::place::Target;
 use super::plain::Class;
 use super::race::{Conflict, Finding as Race, Kind};
 use super::reach::roots;
@@ -27,6 +34,7 @@ use super::value::Val;
 use super::warp::lanes;
 use super::{DefectKind, Finding, Outcome, Site, Tid, UnknownKind, WarningKind};
 use crate::kernel::{Op, Pc};
+use crate::term::ArrayId;
 
 /// Runs after which the races stay what they are.
 const MAX_RUNS: usize = 8;
@@ -34,18 +42,42 @@ const MAX_RUNS: usize = 8;
 /// The loads whose values are unknowns, by their serials.
 pub(super) type Serials = FxHashMap<u32, (Pc, Tid)>;
 
+/// Loads of what other CTAs of the launch write, which are tried as of no use.
+#[derive(Clone, Debug, Default)]
+pub struct Foreign {
+    /// The instructions.
+    pub loads: FxHashSet<Pc>,
+    /// Bytes of arrays that CTAs write, each with the rank of one of them; a list is in order, and its ranges are disjoint.
+    pub writes: BTreeMap<ArrayId, Vec<Vec<(u64, u64, u64)>>>,
+}
+
+impl Foreign {
+    /// True for bytes that a CTA of another rank writes.
+    fn writes(&self, array: ArrayId, (start, end): (u64, u64), own: u64) -> bool {
+        let lists = self.writes.get(&array);
+        lists.into_iter().flatten().any(|list| {
+            let from = list.partition_point(|w| w.1 <= start);
+            let mut met = list[from..].iter().take_while(|w| w.0 < end);
+            met.any(|w| w.2 != own)
+        })
+    }
+}
+
 /// Loads of threads that are taken to be of no use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unused {
     /// The threads, by instruction.
     loads: FxHashMap<Pc, FxHashSet<Tid>>,
+    /// The loads of what other CTAs write.
+    pub foreign: Option<Arc<Foreign>>,
 }
 
 impl Unused {
     /// True if some thread executes an instruction for nothing.
     #[inline]
     pub(super) fn has(&self, pc: Pc) -> bool {
-        self.loads.contains_key(&pc)
+        let foreign = self.foreign.as_ref();
+        self.loads.contains_key(&pc) || foreign.is_some_and(|f| f.loads.contains(&pc))
     }
 
     /// The same of one thread.
@@ -77,7 +109,7 @@ pub(super) struct Ended {
     /// The loads that raced; `None` if there are other races, whatever data are.
     racing: Option<FxHashSet<(Pc, Tid)>>,
     /// Serials of the values of what was taken to be of no use, each with its load.
-    unknowns: Serials,
+    pub unknowns: Serials,
     /// The instructions of each race.
     pairs: Vec<[Pc; 2]>,
     /// True if every race is of a load and a later store.
@@ -92,7 +124,8 @@ impl Machine<'_> {
     /// Takes loads to be of no use.
     pub(super) fn take_unused(&mut self, unused: &Unused) {
         self.unused = unused.clone();
-        for pc in self.unused.loads.keys() {
+        let foreign = self.unused.foreign.iter().flat_map(|f| &f.loads);
+        for pc in self.unused.loads.keys().chain(foreign) {
             self.classes[pc.0 as usize] = Class::General;
         }
     }
@@ -104,14 +137,31 @@ impl Machine<'_> {
         Val::Bits(self.fresh_bits(width))
     }
 
-    /// The lanes whose loads are taken to be of no use.
-    pub(super) fn unused_lanes(&self, w: usize, exec: u32, pc: Pc) -> u32 {
+    /// The lanes whose loads, of so many bytes each, are taken to be of no use.
+    pub(super) fn unused_lanes(
+        &self,
+        (w, exec, pc): (usize, u32, Pc),
+        targets: &[Target],
+        bytes: u32,
+    ) -> u32 {
         if !self.unused.has(pc) {
             return 0;
         }
+        let foreign = self.unused.foreign.iter();
+        let foreign = foreign.filter(|f| f.loads.contains(&pc)).flat_map(|f| {
+            let rank = self.launch.rank();
+            targets.iter().filter(move |t| {
+                let bytes = (t.off as u64, t.off as u64 + u64::from(bytes));
+                match self.regions[t.region.0 as usize].kind {
+                    RegionKind::Array(a) => f.writes(a, bytes, rank),
+                    RegionKind::Shared | RegionKind::Local | RegionKind::Param => false,
+                }
+            })
+        });
+        let foreign = foreign.fold(0, |mask, t| mask | 1 << t.lane);
         let thread = |lane: usize| Tid(self.warps[w].first + lane as u32);
         let unused = lanes(exec).filter(|&lane| self.unused.of(pc, thread(lane)));
-        unused.fold(0, |mask, lane| mask | 1 << lane)
+        unused.fold(foreign, |mask, lane| mask | 1 << lane)
     }
 
     /// What a trial needs to know of this run.
@@ -191,7 +241,7 @@ impl Trial {
                 return Some(first);
             }
             // What is of use may still be read before the stores that it is made into.
-            self.unused = Unused::default();
+            self.unused.loads.clear();
             (self.made, self.first) = (true, Some(first));
             return None;
         }
@@ -336,7 +386,7 @@ fn made(mut first: Outcome, ended: &Ended, out: &Outcome) -> Outcome {
 }
 
 /// The loads whose unknowns stand below an output, an address or a condition of a run.
-fn reached(out: &Outcome, unknowns: &Serials) -> FxHashSet<(Pc, Tid)> {
+pub(super) fn reached(out: &Outcome, unknowns: &Serials) -> FxHashSet<(Pc, Tid)> {
     if unknowns.is_empty() {
         return FxHashSet::default();
     }

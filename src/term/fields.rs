@@ -396,6 +396,7 @@ impl TermStore {
             _ => return None,
         };
         let (mut at, mut open, mut differs, mut some) = (0u8, None, false, false);
+        let mut several = false;
         for f in self.fields(x) {
             let n = self.width(f);
             let want = c >> (at & 63) & mask(n);
@@ -404,17 +405,20 @@ impl TermStore {
                     some = true;
                     differs |= v != want;
                 }
-                None if open.is_some() => return None,
-                None => open = Some((f, want)),
+                None => {
+                    several |= open.is_some();
+                    open = Some((f, want));
+                }
             }
             at += n;
         }
         let (f, want) = open?;
-        if !some {
-            return None;
-        }
+        // One field that differs decides, whatever the others are.
         if differs {
             return self.is_total(x).then(|| self.bool(false));
+        }
+        if !some || several {
+            return None;
         }
         let n = self.width(f);
         let k = self.bits(n, want);

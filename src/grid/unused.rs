@@ -1,0 +1,134 @@
+//! Reads of what other CTAs write, whose value reaches nothing.
+//!
+//! Problem: lanes beyond the end of the data load an element that stands for what is not there (`x[i % n]`, `x[min(i, n - 1)]`)
+//! and store nothing. Another CTA may write that element in place.
+//!
+//! The way is that of one CTA ([`sim::unused`](crate::sim::unused)): the CTAs are run again, with an unknown as what each such
+//! load of what another CTA writes gives, and that load is no access. If no CTA leaves anything that an unknown
+//! stands below, no finding is new, and no race of such a load is left, the loads reach nothing.
+//!
+//! Sound: of a byte that several CTAs write one is known. A load that is taken for one of what the own CTA writes stays an
+//! access, and its race a finding. Nothing is tried where CTAs may synchronise.
+
+use std::sync::Arc;
+
+use super::between::{Between, Found, Record, Trouble};
+use super::{Covered, Whole};
+use crate::kernel::Op;
+use crate::sim::race::{Conflict, Kind};
+use crate::sim::unused::Foreign;
+use crate::sim::{Finding, WarningKind};
+use crate::spec::launch;
+
+/// Runs of all CTAs until the loads are known.
+const MAX_RUNS: usize = 4;
+
+/// True for a pair of a plain load and a write.
+fn is_of_load(between: &Between, f: &Found) -> bool {
+    let loads = |r: &Record| {
+        let op = between.kernel.insts.get(r.pc.0 as usize).map(|i| &i.op);
+        r.kind == Kind::Read && matches!(op, Some(Op::Ld { .. }))
+    };
+    let unordered = Trouble::Unordered;
+    let plain =
+        f.trouble == unordered(Conflict::Race) || f.trouble == unordered(Conflict::Conditional);
+    plain && (loads(&f.earlier) || loads(&f.later))
+}
+
+impl Between<'_> {
+    /// The loads of pairs that were found, with what the CTAs write; none if there are none.
+    fn foreign(&self) -> Option<Foreign> {
+        let found = self.found().filter(|f| is_of_load(self, f));
+        let pcs = found.flat_map(|f| [f.earlier, f.later]);
+        let loads = pcs.filter(|r| r.kind == Kind::Read).map(|r| r.pc).collect();
+        let mut foreign = Foreign {
+            loads,
+            ..Foreign::default()
+        };
+        if foreign.loads.is_empty() || self.fenced {
+            return None;
+        }
+        for (&array, bytes) in &self.arrays {
+            let written = bytes.classes.iter().filter(|c| c.0.kind.writes());
+            let lists =
+                written.map(|(_, map)| map.iter().map(|(s, e, r)| (s, e, r.rank)).collect());
+            foreign.writes.insert(array, lists.collect());
+        }
+        Some(foreign)
+    }
+}
+
+impl<'a> Whole<'a> {
+    /// The whole, or that of other runs in which reads of what other CTAs write reach nothing.
+    pub(super) fn excused(self, ranks: &[u64]) -> Covered {
+        let launch = &self.subject.resolved.launch;
+        if launch.numbers || launch.words.is_some() {
+            return self.finish();
+        }
+        let Some(mut foreign) = self.between.foreign() else {
+            return self.finish();
+        };
+        for _ in 0..MAX_RUNS {
+            let mut again = Whole::new(self.subject, &self.noting.tracked);
+            again.noting.foreign = Some(Arc::new(foreign.clone()));
+            let Ok(again) = again.run(ranks) else { break };
+            if !again.adds_nothing_to(&self) {
+                break;
+            }
+            match again.between.foreign() {
+                None => return again.instead_of(&self),
+                Some(more) if more.loads.is_subset(&foreign.loads) => break,
+                Some(more) => foreign.loads.extend(more.loads),
+            }
+        }
+        self.finish()
+    }
+
+    /// True if these runs went as others did, nothing more was found in them, and what was taken to be of no use is.
+    fn adds_nothing_to(&self, first: &Whole) -> bool {
+        let (here, there) = (&self.out.outcome, &first.out.outcome);
+        !here.reads_foreign
+            && self.out.whole == first.out.whole
+            && self.out.ctas.len() == first.out.ctas.len()
+            && here.defects.len() <= there.defects.len()
+            && here.unknowns.len() <= there.unknowns.len()
+    }
+
+    /// These runs, with the races of others as warnings.
+    fn instead_of(self, first: &Whole) -> Covered {
+        let still = |f: &&Found| {
+            let key = |f: &Found| (f.trouble, f.earlier.pc, f.later.pc);
+            !self.between.found().any(|g| key(g) == key(f))
+        };
+        let warnings: Vec<Finding<WarningKind>> = first
+            .between
+            .found()
+            .filter(still)
+            .map(|f| first.unused(f))
+            .collect();
+        let mut out = self.finish();
+        out.outcome.warnings.extend(warnings);
+        out
+    }
+
+    /// What is said of a pair of which the read reaches nothing.
+    fn unused(&self, f: &Found) -> Finding<WarningKind> {
+        let place = self.place(f.array, f.off, f.earlier.elem.min(f.later.elem));
+        let ctas = [f.earlier.rank, f.later.rank].map(|r| launch::show(self.subject.cta(r)));
+        Finding {
+            kind: WarningKind::UnusedRead,
+            message: format!(
+                "{} of {place} by CTA {} and {} by CTA {}: nothing orders different CTAs of one launch; what is read \
+                 reaches nothing",
+                f.earlier.kind.name(),
+                ctas[0],
+                f.later.kind.name(),
+                ctas[1]
+            ),
+            count: f.count,
+            sites: [&f.earlier, &f.later]
+                .map(|r| self.site(r, None, &place))
+                .into(),
+        }
+    }
+}
