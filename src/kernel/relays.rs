@@ -2,7 +2,7 @@
 //!
 //! Problem: a compiler of tiles makes one loop of a whole CTA of `while atomic_cas(lock, 0, 1) == 1`: a guarded access, a
 //! store of what it read to a shared word under the same guard, a barrier, a load of that word by all threads, and a branch
-//! on it. A round that does not end the loop leaves nothing but the word, which the next round writes before anybody
+//! on it. A CTA of one warp shuffles instead. A round that does not end the loop leaves nothing but the word, which the next round writes before anybody
 //! reads it; so the number of rounds matters to nobody, as long as all threads of the CTA go round together.
 //!
 //! The direction that is sound: what is not of this form is no such loop. A barrier stands between the store and the loads,
@@ -12,7 +12,7 @@
 use rustc_hash::FxHashSet;
 
 use super::awaits::{body, may_wait, successors};
-use super::{BarKind, Guard, Inst, Kernel, Op, Pc, RegId, Sem, Space, Src};
+use super::{BarKind, Guard, Inst, Kernel, Op, Pc, RegId, Sem, ShflMode, Space, Src};
 
 /// What an instruction does for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ enum Role {
     Tell,
     /// All threads read that.
     Hear,
+    /// The threads of a warp that is whole take what one of them read.
+    Pass,
 }
 
 /// How far a round has come.
@@ -65,7 +67,9 @@ pub(super) fn relay(kernel: &Kernel, pc: Pc) -> Option<FxHashSet<u32>> {
             (Role::Meet(_), Stage::Heard | Stage::Over) => Stage::Over,
             (Role::Tell, Stage::Looked) => Stage::Told,
             (Role::Hear, Stage::Met | Stage::Heard) => Stage::Heard,
-            (Role::Tell | Role::Hear, _) => return None,
+            // Registers of the next round are written after those of this one.
+            (Role::Pass, Stage::Looked) => Stage::Over,
+            (Role::Tell | Role::Hear | Role::Pass, _) => return None,
         };
         out.insert(at);
     }
@@ -89,6 +93,17 @@ fn role(inst: &Inst, guard: Guard, result: Option<RegId>) -> Option<Role> {
         },
         Op::Ld { access, dsts, .. } if plain(access) && inst.guard.is_none() && dsts.len() == 1 => {
             Some(Role::Hear)
+        }
+        Op::Shfl {
+            mode: ShflMode::Idx,
+            p: None,
+            a: Src::Reg(r),
+            b: Src::Imm(_),
+            c: Src::Imm(31),
+            mask: Some(Src::Imm(members)),
+            ..
+        } if inst.guard.is_none() && Some(*r) == result && *members as u32 == u32::MAX => {
+            Some(Role::Pass)
         }
         _ => None,
     }
