@@ -249,7 +249,7 @@ MUTANTS = [
     ("attention_64_no_wait", "attention_64_3_stages_4_warps", r"cp\.async\.wait_group\s+2;", ""),
     ("attention_64_no_rescale", "attention_64_3_stages_4_warps", r"mul\.f32\s+(%r400), \1, %r324;", ""),
     ("product_32_no_wait", "product_32_3_stages_4_warps", r"cp\.async\.wait_group\s+\w+;", ""),
-    ("locked_sum_no_barrier", "locked_sum_two_warps", r"bar\.sync\s+0;(\s*mov\.b32[^;]*;\s*mov\.u32[^;]*;\s*@%p\d+ atom\.global\.gpu\.acq_rel\.exch)", r"\1"),
+    ("locked_sum_no_barrier", "locked_sum_two_warps", r"bar\.sync\s+0;(\s*// begin inline asm[^@]*@%p\d+ atom\.global\.gpu\.acq_rel\.exch)", r"\1"),
     ("locked_sum_relaxed", "locked_sum", r"acq_rel(\.gpu\.cas|\.exch)", r"relaxed\1"),
     ("locked_sum_kept", "locked_sum", r"@%p\d+ atom\.global\.gpu\.acq_rel\.exch[^;]*;", ""),
     ("largest_signed", "largest", r"min\.u32", "min.s32"),
