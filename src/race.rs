@@ -151,9 +151,12 @@ impl Looked<'_> {
 
     /// What the places that data choose come to.
     fn places(&self, setup: &Setup, side: &Ended) -> Settled {
-        decide::bounds::alone(&side.outcome, &setup.arrays, &self.deciding(), |input| {
-            trial::leaves_arrays(setup, input, |s| self.run(s).outcome)
-        })
+        decide::bounds::alone(
+            &side.outcome,
+            &setup.arrays,
+            &self.deciding(),
+            |input, fails| trial::leaves_arrays(setup, (input, fails), |s| self.run(s).outcome),
+        )
     }
 
     /// The answer.

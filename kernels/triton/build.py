@@ -22,6 +22,7 @@ from triton.compiler import ASTSource
 
 import kernels
 import layers
+import updates
 
 P, F, I, C = "*fp32", "fp32", "i32", "constexpr"
 ROW = {"x": P, "y": P, "n": C}
@@ -90,6 +91,15 @@ SWIGLU_BACK = {"a": P, "b": P, "d": P, "da": P, "db": P, "n": I, "tile": C}
 LARGEST_ROW = {"x": P, "y": "*i32", "n": I, "tile": C, "first": C}
 TURNED = {"x": P, "positions": P, "frequencies": P, "y": P, "half": C, "sign": C}
 SURPRISE = {"p": P, "q": P, "y": P, "n": I, "tile": C, "factor": C}
+
+KEPT = {"x": P, "keep": "*i32", "y": P, "n": C, "way": C, "mask": C, "guard": C}
+INFINITY = float("inf")
+KEEP = {"n": 8, "way": 1, "mask": -INFINITY, "guard": 0}
+BELOW = {"x": P, "y": P, "n": C, "mask": C}
+LOCKED = {"x": P, "total": P, "lock": "*i32", "n": C, "groups": C}
+COUNTED = {"x": P, "total": P, "lock": "*i32", "count": "*i32", "n": C, "groups": C}
+LARGER = {"x": P, "out": P, "size": I, "n": C, "least": C}
+CHECKED = {"x": P, "y": P, "n": C, "positive": C}
 
 # output, kernel, signature, constants, warps, and what is not (80, 1): architecture and stages
 BUILDS = [
@@ -207,6 +217,25 @@ BUILDS = [
     ("turned_back", layers.turned, TURNED, {"half": 4, "sign": -1}, 1),
     ("surprise", layers.surprise, SURPRISE, {"tile": 32, "factor": 1.0}, 1),
     ("surprise_scaled", layers.surprise, SURPRISE, {"tile": 32, "factor": 1.001}, 1),
+    ("masked_softmax_plain", updates.masked_softmax, KEPT, {**KEEP, "way": 0}, 1),
+    ("masked_softmax", updates.masked_softmax, KEPT, KEEP, 1),
+    ("masked_softmax_added", updates.masked_softmax, KEPT, {**KEEP, "way": 2}, 1),
+    ("masked_softmax_guarded", updates.masked_softmax, KEPT, {**KEEP, "guard": 1}, 1),
+    ("masked_softmax_finite", updates.masked_softmax, KEPT, {**KEEP, "mask": -1e9}, 1),
+    ("masked_softmax_least", updates.masked_softmax, KEPT, {**KEEP, "mask": -3.4028234663852886e38}, 1),
+    ("masked_softmax_small", updates.masked_softmax, KEPT, {**KEEP, "mask": -10.0}, 1),
+    ("causal_softmax", updates.causal_softmax, BELOW, {"n": 8, "mask": -INFINITY}, 1),
+    ("causal_softmax_finite", updates.causal_softmax, BELOW, {"n": 8, "mask": -1e9}, 1),
+    ("causal_softmax_small", updates.causal_softmax, BELOW, {"n": 8, "mask": -10.0}, 1),
+    ("locked_sum", updates.locked_sum, LOCKED, {"n": 32, "groups": 2}, 1),
+    ("locked_sum_two_warps", updates.locked_sum, LOCKED, {"n": 64, "groups": 1}, 2),
+    ("counted_sum", updates.counted_sum, COUNTED, {"n": 32, "groups": 1}, 1),
+    ("atomic_largest", updates.largest, LARGER, {"n": 32, "least": -INFINITY}, 1),
+    ("largest_padded", updates.largest, LARGER, {"n": 32, "least": 0.0}, 1),
+    ("smallest_of_columns", updates.smallest_of_columns, {"x": P, "out": P, "n": C}, {"n": 32}, 1),
+    ("checked", updates.checked, CHECKED, {"n": 32, "positive": 0}, 1),
+    ("checked_positive", updates.checked, CHECKED, {"n": 32, "positive": 1}, 1),
+    ("checked_lookup", updates.checked_lookup, {"table": P, "ids": "*i32", "y": P, "rows": I, "n": C}, {"n": 32}, 1),
 ]
 
 # Mutants of outputs: output, original, pattern, replacement.
@@ -229,6 +258,10 @@ MUTANTS = [
     ("attention_64_no_wait", "attention_64_3_stages_4_warps", r"cp\.async\.wait_group\s+2;", ""),
     ("attention_64_no_rescale", "attention_64_3_stages_4_warps", r"mul\.f32\s+(%r400), \1, %r324;", ""),
     ("product_32_no_wait", "product_32_3_stages_4_warps", r"cp\.async\.wait_group\s+\w+;", ""),
+    ("locked_sum_no_barrier", "locked_sum_two_warps", r"bar\.sync\s+0;(\s*// begin inline asm[^@]*@%p\d+ atom\.global\.gpu\.acq_rel\.exch)", r"\1"),
+    ("locked_sum_relaxed", "locked_sum", r"acq_rel(\.gpu\.cas|\.exch)", r"relaxed\1"),
+    ("locked_sum_kept", "locked_sum", r"@%p\d+ atom\.global\.gpu\.acq_rel\.exch[^;]*;", ""),
+    ("largest_signed", "largest", r"min\.u32", "min.s32"),
 ]
 
 for output, kernel, signature, constants, warps, *other in BUILDS:
@@ -238,7 +271,7 @@ for output, kernel, signature, constants, warps, *other in BUILDS:
     # Tensor cores read whole vectors: Triton may take their arrays to be aligned.
     aligned = {(i,): [["tt.divisibility", 16]] for i, t in enumerate(signature.values()) if other and t[0] == "*"}
     source = ASTSource(kernel, signature=signature, constexprs=constants, attrs=aligned)
-    options = {"num_warps": warps, "num_stages": stages}
+    options = {"num_warps": warps, "num_stages": stages, "debug": output.startswith("checked")}
     compiled = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
     ptx = compiled.asm["ptx"]
     # The entry gets the name of the output; no path of the machine that compiled it stays behind.

@@ -23,7 +23,7 @@ use super::refute::links::Links;
 use crate::answer::{Assumption, AssumptionKind};
 use crate::sim::gather::{Gather, Object};
 use crate::sim::{DefectKind, Finding, Outcome, UnknownKind};
-use crate::spec::{Arrays, Limits};
+use crate::spec::{Arrays, ElemTy, Limits};
 use crate::term::conditions::meet;
 use crate::term::eval::Cone;
 use crate::term::gather::{Fit, Linear};
@@ -80,6 +80,8 @@ fn extent(g: &Gather, arrays: &Arrays) -> Option<u64> {
     match &g.object {
         Object::Array(a) => arrays.0.get(a.0 as usize)?.extent,
         Object::Own(_, bytes) => Some(*bytes),
+        // Nothing is inside.
+        Object::Failure(_) => Some(0),
     }
 }
 
@@ -88,7 +90,23 @@ fn name(g: &Gather, arrays: &Arrays) -> String {
     match &g.object {
         Object::Array(a) => crate::explain::text::array_name(arrays, *a),
         Object::Own(name, _) => name.to_string(),
+        Object::Failure(_) => "no array".into(),
     }
+}
+
+/// What the kernel does where the condition of an entry holds, if it fails there.
+fn failure(g: &Gather) -> Option<&'static str> {
+    match g.object {
+        Object::Failure(what) => Some(what),
+        Object::Array(_) | Object::Own(..) => None,
+    }
+}
+
+/// Whether numbers alone decide a condition: what a formula reads at places that data choose leaves them free.
+fn asks_numbers(store: &TermStore, cond: Option<TermId>, arrays: &Arrays) -> bool {
+    let cone = Cone::new(store, cond.as_slice());
+    let cells = cells::cells(store, &cone, arrays);
+    cells.iter().all(|c| matches!(c.ty, ElemTy::Float(_)))
 }
 
 /// The reads of the reference, prepared for many questions.
@@ -249,6 +267,14 @@ impl<'a> Known<'a> {
     }
 }
 
+/// What is said of a failure that neither was excluded nor found.
+fn open_failure(what: &str) -> String {
+    format!(
+        "neither was it shown that no input makes the kernel go where it {what}, nor was such an input found: say more of the \
+         data with --assume 'KEY in A..B'"
+    )
+}
+
 /// What the reads of a pair at places that data choose come to.
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
@@ -304,7 +330,7 @@ pub(crate) fn settle(
     let mut known = Known::new(&store, &reads, forms, arrays);
     let (mut searches, mut proofs) = (0, PROOFS);
     for ((g, &goal), linear) in accesses.iter().zip(&goals).zip(&own) {
-        if known.is_inside(g, linear) {
+        if premises.binary_search(&goal).is_ok() || known.is_inside(g, linear) {
             continue;
         }
         // What was refuted at one instruction is not looked for again.
@@ -320,7 +346,8 @@ pub(crate) fn settle(
         let place = format!("a place in {name} that data choose");
         let fits = g.fits.is_empty();
         // What a formula reads is not listed as what a kernel reads is, so that it refutes nothing.
-        let is_kernel = reference.stats.warp_instructions > 0;
+        let is_kernel = reference.stats.warp_instructions > 0
+            || failure(g).is_some() && asks_numbers(&store, g.cond, arrays);
         let found = match searches > SEARCHES || !is_kernel {
             true => None,
             false => refuted(&store, (goal, g.raw), &premises, arrays, seed),
@@ -332,8 +359,28 @@ pub(crate) fn settle(
             proofs -= 1;
         }
         let found = found.map(|f| crate::explain::text::inputs(&store, &f, arrays));
-        match found {
-            Some(with) if g.unaligned.is_some() => add(
+        match (found, failure(g)) {
+            (Some(with), Some(what)) => add(
+                &mut out.defects,
+                Finding {
+                    kind: DefectKind::Assertion,
+                    message: format!(
+                        "the kernel {what} with {with}, where the reference is defined"
+                    ),
+                    count: 1,
+                    sites,
+                },
+            ),
+            (None, Some(what)) => add(
+                &mut out.unknowns,
+                Finding {
+                    kind: UnknownKind::Undecided,
+                    message: open_failure(what),
+                    count: 1,
+                    sites,
+                },
+            ),
+            (Some(with), None) if g.unaligned.is_some() => add(
                 &mut out.defects,
                 Finding {
                     kind: DefectKind::MisalignedAccess,
@@ -342,7 +389,7 @@ pub(crate) fn settle(
                     sites,
                 },
             ),
-            Some(with) => add(
+            (Some(with), None) => add(
                 &mut out.defects,
                 Finding {
                     kind: DefectKind::OutOfBounds,
@@ -353,7 +400,7 @@ pub(crate) fn settle(
                     sites,
                 },
             ),
-            None => add(
+            (None, None) => add(
                 &mut out.unknowns,
                 Finding {
                     kind: UnknownKind::DataDependentAddress,

@@ -18,7 +18,7 @@ use num_traits::{One, Signed, ToPrimitive};
 use super::Decided;
 use super::goal::{Condition, Pairs};
 use super::options::Options;
-use super::ruling::{Ruling, Rulings, Why};
+use super::ruling::{Ruling, Rulings};
 use crate::answer::AssumptionKind;
 use crate::spec::Arrays;
 use crate::term::rebuild::{Images, rebuild};
@@ -33,9 +33,6 @@ const WIDE_BITS: u64 = 5;
 
 /// The largest numbers of f16 and of e5m2; those of wider formats are wide.
 const LARGEST: [i64; 2] = [65_504, 57_344];
-
-/// What stays open if the finite constants alone make the difference.
-const FINITE: &str = "the inputs that were found tell the kernels apart only where finite masks are no minus infinity";
 
 /// True for a constant that stands for minus infinity.
 pub(crate) fn is_mask(c: &BigRational) -> bool {
@@ -187,19 +184,21 @@ pub(super) fn rule(mut finite: Decided, arrays: &Arrays, options: &Options) -> D
         return out;
     }
     finite.rule(arrays, options);
-    if !out.rulings.of.iter().any(Ruling::is_refuted) {
-        for r in &mut finite.rulings.of {
-            if let Ruling::Refuted { .. } = r {
-                *r = Ruling::Open(Why::Limit(FINITE));
-            }
-        }
+    let refuted = |d: &Decided| d.rulings.of.iter().any(Ruling::is_refuted);
+    // What tells only the finite masks apart is no counterexample to what was asked.
+    match refuted(&finite) && !refuted(&out) {
+        true => out,
+        false => finite,
     }
-    finite
 }
 
 /// A mask as people write it.
 fn shown(c: &BigRational) -> String {
-    format!("{:e}", c.to_f64().unwrap_or(f64::NEG_INFINITY))
+    let c = c.to_f64().unwrap_or(f64::NEG_INFINITY);
+    match (c as f32).is_finite() {
+        true => format!("{:e}", c as f32),
+        false => format!("{c:e}"),
+    }
 }
 
 #[cfg(test)]

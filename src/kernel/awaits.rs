@@ -115,7 +115,11 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
     }
     for (pc, relay) in relayed {
         let polls = FxHashSet::from_iter([pc.0]);
-        let (begin, inner) = (cut(kernel, &targets, pc), FxHashSet::default());
+        let meets = |at: &u32| {
+            relay.contains(at) && matches!(kernel.insts[*at as usize].op, Op::Bar { .. })
+        };
+        let begin = cut_through(kernel, &targets, pc, meets);
+        let inner = FxHashSet::default();
         if let Some(body) = body(kernel, pc, (&polls, &relay))
             && let Some(found) = waits(kernel, &live, begin, pc, (body, polls, inner))
             && !asks_clock(kernel, &found.body, &FxHashSet::default())
@@ -507,10 +511,20 @@ pub fn targets(kernel: &Kernel) -> FxHashSet<u32> {
 
 /// Where the straight code that leads to an access begins: who comes to the access comes through it.
 fn cut(kernel: &Kernel, targets: &FxHashSet<u32>, pc: Pc) -> u32 {
+    cut_through(kernel, targets, pc, |_| false)
+}
+
+/// The same, where some instructions that write no register do not end it.
+fn cut_through(
+    kernel: &Kernel,
+    targets: &FxHashSet<u32>,
+    pc: Pc,
+    through: impl Fn(&u32) -> bool,
+) -> u32 {
     let mut at = pc.0;
     while at > 0 && !targets.contains(&at) {
         let before = &kernel.insts[at as usize - 1];
-        if !before.op.is_pure() {
+        if !before.op.is_pure() && !through(&(at - 1)) {
             break;
         }
         at -= 1;

@@ -2,17 +2,19 @@
 //!
 //! Problem: a compiler of tiles makes one loop of a whole CTA of `while atomic_cas(lock, 0, 1) == 1`: a guarded access, a
 //! store of what it read to a shared word under the same guard, a barrier, a load of that word by all threads, and a branch
-//! on it. A round that does not end the loop leaves nothing but the word, which the next round writes before anybody
-//! reads it; so the number of rounds matters to nobody, as long as all threads of the CTA go round together.
+//! on it. A CTA of one warp shuffles instead. A round that does not end the loop leaves nothing but the word, which the
+//! next round writes before anybody reads it; so the number of rounds matters to nobody, as long as all threads of the CTA
+//! go round together.
 //!
 //! The direction that is sound: what is not of this form is no such loop. A barrier stands between the store and the loads,
-//! and between the loads and the next store, so that no round races with the next. That one thread alone looks, and that
-//! all others are in the loop and go round by the same value, the simulator looks.
+//! and between the loads and the next store, so that no round races with the next. Who looks is the same in each round. That
+//! one thread alone looks, and that all others are in the loop and go round by the same value, the simulator looks.
 
 use rustc_hash::FxHashSet;
 
 use super::awaits::{body, may_wait, successors};
-use super::{BarKind, Guard, Inst, Kernel, Op, Pc, RegId, Sem, Space, Src};
+use super::operands::uses;
+use super::{BarKind, Guard, Inst, Kernel, Op, Pc, RegId, Sem, ShflMode, Space, Src};
 
 /// What an instruction does for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,8 @@ enum Role {
     Tell,
     /// All threads read that.
     Hear,
+    /// The threads of a warp that is whole take what one of them read.
+    Pass,
 }
 
 /// How far a round has come.
@@ -49,11 +53,15 @@ pub(super) fn relay(kernel: &Kernel, pc: Pc) -> Option<FxHashSet<u32>> {
         .collect();
     let (mut stage, mut barrier) = (Stage::Looked, None);
     let mut out = FxHashSet::default();
-    for at in round(kernel, pc, &known)? {
+    let round = round(kernel, pc, &known)?;
+    if varies(kernel, pc, &round, guard.reg) {
+        return None;
+    }
+    for at in round {
         let inst = &kernel.insts[at as usize];
         let mut moves = false;
-        let kept = |r: RegId| r == guard.reg || Some(r) == result && stage == Stage::Looked;
-        inst.op.defs(&mut |r| moves |= kept(r));
+        inst.op
+            .defs(&mut |r| moves |= Some(r) == result && stage == Stage::Looked);
         if moves {
             return None;
         }
@@ -65,11 +73,35 @@ pub(super) fn relay(kernel: &Kernel, pc: Pc) -> Option<FxHashSet<u32>> {
             (Role::Meet(_), Stage::Heard | Stage::Over) => Stage::Over,
             (Role::Tell, Stage::Looked) => Stage::Told,
             (Role::Hear, Stage::Met | Stage::Heard) => Stage::Heard,
-            (Role::Tell | Role::Hear, _) => return None,
+            // Registers of the next round are written after those of this one.
+            (Role::Pass, Stage::Looked) => Stage::Over,
+            (Role::Tell | Role::Hear | Role::Pass, _) => return None,
         };
         out.insert(at);
     }
     (stage == Stage::Over).then_some(out)
+}
+
+/// True if a register may have another value in the next round, given that none is carried over from one to the next: it is made
+/// of what was looked at, or told, or of what is no function of registers.
+fn varies(kernel: &Kernel, pc: Pc, round: &[u32], reg: RegId) -> bool {
+    let mut made: FxHashSet<RegId> = FxHashSet::default();
+    loop {
+        let count = made.len();
+        for at in round.iter().chain([&pc.0]) {
+            let inst = &kernel.insts[*at as usize];
+            let mut of_it = !inst.op.is_pure() || inst.guard.is_some();
+            uses(inst, |r| of_it |= made.contains(&r));
+            if of_it {
+                inst.op.defs(&mut |r| {
+                    made.insert(r);
+                });
+            }
+        }
+        if made.len() == count {
+            return made.contains(&reg);
+        }
+    }
 }
 
 /// What an instruction may do for the others.
@@ -89,6 +121,17 @@ fn role(inst: &Inst, guard: Guard, result: Option<RegId>) -> Option<Role> {
         },
         Op::Ld { access, dsts, .. } if plain(access) && inst.guard.is_none() && dsts.len() == 1 => {
             Some(Role::Hear)
+        }
+        Op::Shfl {
+            mode: ShflMode::Idx,
+            p: None,
+            a: Src::Reg(r),
+            b: Src::Imm(_),
+            c: Src::Imm(31),
+            mask: Some(Src::Imm(members)),
+            ..
+        } if inst.guard.is_none() && Some(*r) == result && *members as u32 == u32::MAX => {
+            Some(Role::Pass)
         }
         _ => None,
     }

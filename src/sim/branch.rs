@@ -120,6 +120,9 @@ impl Machine<'_> {
         if !region.as_ref().is_some_and(|r| self.is_harmless(r)) {
             self.check_set(w, pc, &under)?;
         }
+        if self.assertion(w, (mask, yes), &under, (pc, target)) {
+            return Ok(Flow::Set);
+        }
         let sure = mask & !under.mask;
         self.warps[w].jump(sure & !yes, pc.0 + 1);
         self.warps[w].jump(yes, target.0);

@@ -33,6 +33,8 @@ pub enum Object {
     Array(ArrayId),
     /// A variable of the kernel: its name and its bytes.
     Own(Box<str>, u64),
+    /// None: where the condition holds the kernel fails, in these words.
+    Failure(&'static str),
 }
 
 /// An address of a lane that data choose.
@@ -95,6 +97,8 @@ impl Gather {
 pub(crate) struct Gathers {
     list: Vec<Gather>,
     known: FxHashMap<(Object, TermId, Option<TermId>), usize>,
+    /// The assertions that have held of a lane.
+    pub(super) passed: FxHashMap<(usize, usize), TermId>,
     usable: FxHashMap<TermId, bool>,
 }
 
@@ -223,6 +227,7 @@ impl Machine<'_> {
         let name = match &object {
             Object::Array(a) => self.arrays[*a].name.clone(),
             Object::Own(name, _) => name.to_string(),
+            Object::Failure(_) => return,
         };
         // A function has a result wherever it is called.
         if pure::is_table(&name) {
@@ -236,12 +241,16 @@ impl Machine<'_> {
         let store = &mut self.values.store;
         let minus = store.bits(64, (distance as u64).wrapping_neg());
         let raw = store.bits_op(BitsOp::Add, at, minus);
+        let cond = match (c.cond, self.gathers.passed.get(&(w, c.lane))) {
+            (Some(cond), Some(&held)) => Some(store.and(cond, held)),
+            (cond, held) => cond.or(held.copied()),
+        };
         let text = format!("accesses {name} where data choose");
         let site = self.site(pc, w, 1 << c.lane, text);
         self.gathers.note(Gather {
             object,
             raw,
-            cond: c.cond,
+            cond,
             span: (distance, end),
             unaligned: (!is_aligned).then_some(size),
             fits: index.fits,

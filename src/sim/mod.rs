@@ -16,6 +16,7 @@
 mod access;
 mod accumulate;
 mod address;
+mod assertion;
 mod asynchronous;
 mod atomic;
 mod attribution;

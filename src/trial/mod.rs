@@ -190,7 +190,11 @@ pub(crate) fn alone(
 }
 
 /// Runs one kernel on an input: whether it leaves an array, or accesses one where it is not aligned.
-pub(crate) fn leaves_arrays(setup: &Setup, input: &Input, run: impl Fn(&Setup) -> Outcome) -> bool {
+pub(crate) fn leaves_arrays(
+    setup: &Setup,
+    (input, fails): (&Input, bool),
+    run: impl Fn(&Setup) -> Outcome,
+) -> bool {
     // The launches of a sequence see what those before them wrote.
     let is_input = |a: ArrayId| setup.arrays[a].role == Some(Role::In);
     if setup.kernels.len() > 1 && !input.iter().all(|(c, _)| is_input(c.array)) {
@@ -207,9 +211,12 @@ pub(crate) fn leaves_arrays(setup: &Setup, input: &Input, run: impl Fn(&Setup) -
                 value: *value,
             }));
     }
-    let astray = [DefectKind::OutOfBounds, DefectKind::MisalignedAccess];
-    let defects = run(&known).defects;
-    defects.iter().any(|d| astray.contains(&d.kind))
+    let astray = |kind: DefectKind| match kind {
+        DefectKind::OutOfBounds | DefectKind::MisalignedAccess => !fails,
+        DefectKind::Assertion => fails,
+        _ => false,
+    };
+    run(&known).defects.iter().any(|d| astray(d.kind))
 }
 
 /// Inputs in a sentence.

@@ -10,7 +10,8 @@
 
 use super::search::{Input, proved, refuted};
 use super::{
-    Known, PROOFS, SEARCHES, Settled, add, chosen_by, extent, inside, is_satisfiable, moved, name,
+    Known, PROOFS, SEARCHES, Settled, add, chosen_by, extent, failure, inside, is_satisfiable,
+    moved, name, open_failure,
 };
 use crate::answer::AssumptionKind;
 use crate::decide::Options;
@@ -68,7 +69,8 @@ impl Open {
             if always || known.is_inside(g, &forms[i]) {
                 continue;
             }
-            if !whatever[i] && !is_bounded(&store, g, arrays) {
+            // Nothing is taken for granted of an assertion.
+            if !whatever[i] && failure(g).is_none() && !is_bounded(&store, g, arrays) {
                 free.push(i);
                 continue;
             }
@@ -122,7 +124,7 @@ pub(crate) fn alone(
     run: &Outcome,
     arrays: &Arrays,
     options: &Options,
-    mut confirms: impl FnMut(&Input) -> bool,
+    mut confirms: impl FnMut(&Input, bool) -> bool,
 ) -> Settled {
     let mut out = Settled::default();
     if run.gathers.is_empty() {
@@ -172,11 +174,21 @@ pub(crate) fn alone(
         if left > 0 {
             left -= 1;
             let input = open.refuted(i, arrays, options);
-            found = input.filter(|f| confirms(&concrete(&open.store, f)));
+            let fails = failure(&open.gathers[i]).is_some();
+            found = input.filter(|f| confirms(&concrete(&open.store, f), fails));
         }
         let place = open.place(i, arrays);
         match found {
             Some(input) => add(&mut out.defects, open.defect(i, &input, arrays)),
+            None if failure(&open.gathers[i]).is_some() => add(
+                &mut out.unknowns,
+                Finding {
+                    kind: UnknownKind::Undecided,
+                    message: open_failure(failure(&open.gathers[i]).unwrap_or_default()),
+                    count: 1,
+                    sites: vec![site],
+                },
+            ),
             None => add(
                 &mut out.unknowns,
                 Finding {
@@ -201,12 +213,16 @@ impl Open {
         let g = &self.gathers[i];
         let with = crate::explain::text::inputs(&self.store, input, arrays);
         let place = self.place(i, arrays);
-        let (kind, message) = match self.is_unaligned_alone(g, input, arrays) {
-            true => (
+        let (kind, message) = match (failure(g), self.is_unaligned_alone(g, input, arrays)) {
+            (Some(what), _) => (
+                DefectKind::Assertion,
+                format!("the kernel {what}; it happens with {with}"),
+            ),
+            (None, true) => (
                 DefectKind::MisalignedAccess,
                 format!("{place} is not aligned with {with}"),
             ),
-            false => (
+            (None, false) => (
                 DefectKind::OutOfBounds,
                 format!("{place} is outside of it with {with}"),
             ),
@@ -264,10 +280,15 @@ pub(crate) fn left_out(
         let with = crate::explain::text::inputs(&open.store, &input, arrays);
         let finding = Finding {
             kind: UnknownKind::Undefined,
-            message: format!(
-                "{} lies outside of it on data that the facts allow, of which nothing is claimed: with {with}",
-                open.place(i, arrays)
-            ),
+            message: match failure(&open.gathers[i]) {
+                Some(what) => format!(
+                    "the reference {what} on data that the facts allow, of which nothing is claimed: with {with}"
+                ),
+                None => format!(
+                    "{} lies outside of it on data that the facts allow, of which nothing is claimed: with {with}",
+                    open.place(i, arrays)
+                ),
+            },
             count: 1,
             sites: vec![open.gathers[i].site.clone()],
         };

@@ -10,6 +10,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use crate::decide::logic::{self, Answer, Effort};
 use crate::decide::refute::cells::{self, Cell};
 use crate::decide::refute::links::Links;
@@ -47,11 +49,17 @@ pub(super) fn proved(
     if store.cone_size(roots.iter().copied()) > MOST_TERMS {
         return false;
     }
-    // A premise that is large says nothing that is looked at.
-    let small = |p: &&TermId| store.cone_size([**p]) <= MOST_TERMS / 16;
+    let element = |t: &TermId| matches!(store.get(*t), Term::Bytes { .. });
+    let number = |t: &TermId| matches!(store.get(*t), Term::Elem { .. });
+    let below = store.reachable(&roots).into_iter();
+    let asked: FxHashSet<TermId> = below.filter(|t| element(t) || number(t)).collect();
+    // A premise that is large, or speaks of other elements, says nothing that is looked at.
+    let small = |p: &&TermId| {
+        store.cone_size([**p]) <= MOST_TERMS / 16
+            && store.reachable(&[**p]).iter().any(|t| asked.contains(t))
+    };
     roots.extend(premises.iter().filter(small).take(PAIRS));
     let conditions = roots.len();
-    let element = |t: &TermId| matches!(store.get(*t), Term::Bytes { .. });
     roots.extend(store.reachable(&roots).into_iter().filter(element));
     let mut own = TermStore::new();
     let images = own.import_below(store, &roots);
