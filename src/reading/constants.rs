@@ -212,8 +212,12 @@ pub(crate) struct Readings {
     map: BTreeMap<BigRational, Meant>,
 }
 
-/// The format whose pattern a number is: the one that holds it and needs its precision.
+/// The format whose pattern a number is: the one that holds it and needs its precision. A number that a formula
+/// writes to the last digit of a double stands for that pattern.
 fn format(q: &BigRational) -> Option<Fmt> {
+    if exact::is_spelled(q) {
+        return Some(Fmt::F64);
+    }
     let odd = q.numer() >> q.numer().trailing_zeros().unwrap_or(0) as usize;
     match odd.bits() {
         12..=24 if encode_exact(Fmt::F32, q).is_some() => Some(Fmt::F32),
@@ -224,8 +228,9 @@ fn format(q: &BigRational) -> Option<Fmt> {
 
 /// One unit in the last place of a number of a format.
 fn unit(q: &BigRational, fmt: Fmt) -> BigRational {
-    // The denominator is a power of two, so that the difference of lengths is the exponent.
+    // The difference of lengths is the exponent, or one more where the denominator is no power of two.
     let top = q.numer().bits() as i64 - q.denom().bits() as i64;
+    let top = if *q < pow2(top) { top - 1 } else { top };
     pow2(top - (fmt.precision() as i64 - 1))
 }
 
@@ -326,6 +331,7 @@ impl Reading for Readings {
             let bits = r.fmt.and_then(|f| Some((f, encode_exact(f, q)?)));
             let what = match bits {
                 Some((f, b)) => format!("{b:#x} ({}, {})", show::number(q), f.name()),
+                None if exact::is_spelled(q) => show::number(q),
                 None => match &r.reciprocal {
                     Some((p, _, fmt)) => {
                         let b = encode_exact(*fmt, p).unwrap_or_default();
@@ -364,6 +370,8 @@ fn read(q: &BigRational, fmt: Fmt, forms: impl Fn(f64, f64) -> Vec<Meaning>) -> 
         Fmt::F64 => 1e-14,
         _ => 3e-7,
     };
+    let double = exact::double(q);
+    let q = double.as_ref().unwrap_or(q);
     let unit = unit(q, fmt);
     let (low, high) = (q - &unit, q + &unit);
     let fits = |m: &Meaning| {

@@ -386,19 +386,44 @@ impl TermStore {
                 }
             }
         }
-        // x + (-1) * x = 0.
         if op == BitsOp::Add {
             for (x, y) in [(a, b), (b, a)] {
-                if let Term::BitsOp(BitsOp::Mul, p, q) = self.get(y)
-                    && ((p == x && self.as_bits(q) == Some(mask(w)))
-                        || (q == x && self.as_bits(p) == Some(mask(w))))
-                    && self.is_total(x)
-                {
-                    return self.bits(w, 0);
+                if let Some(t) = self.without_low_bits(w, x, y) {
+                    return t;
                 }
             }
         }
         self.insert_op(op, w, a, b)
+    }
+
+    /// match `x + (-1) * z` with x total, and z the low k bits of x / result x with k zeros in their place, 0 if z is x /
+    /// because nothing is borrowed where bits are taken off that are there.
+    fn without_low_bits(&mut self, w: u8, x: TermId, y: TermId) -> Option<TermId> {
+        let Term::BitsOp(BitsOp::Mul, p, q) = self.get(y) else {
+            return None;
+        };
+        let minus = |t: TermId| self.as_bits(t) == Some(mask(w));
+        let z = match (minus(p), minus(q)) {
+            (true, _) => q,
+            (_, true) => p,
+            _ => return None,
+        };
+        if !self.is_total(x) {
+            return None;
+        }
+        if z == x {
+            return Some(self.bits(w, 0));
+        }
+        let k = self.significant(z, false);
+        if k == 0 || k >= w {
+            return None;
+        }
+        let low = self.extract(x, 0, k);
+        if self.zero_extend(low, w) != z {
+            return None;
+        }
+        let (zeros, rest) = (self.bits(k, 0), self.extract(x, k, w - k));
+        Some(self.concat(&[zeros, rest]))
     }
 
     pub(super) fn insert_op(&mut self, op: BitsOp, w: u8, a: TermId, b: TermId) -> TermId {

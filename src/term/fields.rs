@@ -337,7 +337,7 @@ impl TermStore {
 
     /// Number of low bits that determine the value, the others being zero (or, if `signed`,
     /// copies of the top one of them).
-    fn significant(&self, t: TermId, signed: bool) -> u8 {
+    pub(super) fn significant(&self, t: TermId, signed: bool) -> u8 {
         let w = self.width(t);
         if let Some(v) = self.as_bits(t) {
             let lead = if signed {

@@ -17,6 +17,13 @@ use crate::term::{Fun, Term, TermId, TermStore};
 /// Numbers that are looked for.
 const MAX_NUMBERS: usize = 64;
 
+/// Digits that a double keeps, and that tell one from all others.
+const MIN_DIGITS: u32 = 15;
+const MAX_DIGITS: u32 = 17;
+
+/// Bits of the largest denominator that is looked at.
+const MAX_BITS: u64 = 1 << 10;
+
 /// The numbers below some terms that no float holds, the shortest first; `constants` are the positive rationals
 /// among them.
 pub(super) fn numbers(
@@ -86,6 +93,33 @@ pub(super) fn read(q: &BigRational, fmt: Fmt, numbers: &[Meaning]) -> Option<Mea
     })
 }
 
+/// True for a number that is written with as many decimal digits as a double has: what a program computed in double
+/// precision, such as `1 / 3` or `96 ** -0.5`, before it became a number of a formula.
+pub(super) fn is_spelled(q: &BigRational) -> bool {
+    if q.denom().bits() > MAX_BITS {
+        return false;
+    }
+    let (ten, five) = (BigInt::from(10), BigInt::from(5));
+    let twos = q.denom().trailing_zeros().unwrap_or(0);
+    let mut rest = q.denom() >> twos as usize;
+    let mut fives = 0;
+    while (&rest % &five).is_zero() {
+        rest /= &five;
+        fives += 1;
+    }
+    if fives == 0 || !rest.is_one() {
+        return false;
+    }
+    let places = twos.max(fives) as u32;
+    let digits = q.numer().abs() * ten.pow(places) / q.denom();
+    digits >= ten.pow(MIN_DIGITS - 1) && digits < ten.pow(MAX_DIGITS)
+}
+
+/// The double that a number with the digits of one stands for.
+pub(super) fn double(q: &BigRational) -> Option<BigRational> {
+    is_spelled(q).then(|| BigRational::from_float(q.to_f64()?))?
+}
+
 /// True for an integer over a power of two.
 fn is_dyadic(q: &BigRational) -> bool {
     let d = q.denom();
@@ -123,6 +157,53 @@ mod tests {
             assert_eq!(of(&[number], &[f32::from_bits(beside)]).len(), 0);
         }
         assert_eq!(of(&[], &[0.044715]).len(), 0);
+    }
+
+    /// A number with sixteen digits or so, as a formula has it that was computed in double precision.
+    fn spelled(text: &str) -> BigRational {
+        let (whole, part) = text.split_once('.').expect("a point");
+        let digits: BigInt = format!("{whole}{part}").parse().expect("digits");
+        BigRational::new(digits, BigInt::from(10).pow(part.len() as u32))
+    }
+
+    #[test]
+    fn the_digits_of_a_double_are_read_as_its_pattern() {
+        let half = std::f32::consts::FRAC_1_SQRT_2;
+        let all = [
+            ("0.3333333333333333", 1.0 / 3.0, "is read as 1/3"),
+            (
+                "0.0003333333333333334",
+                (0.1f64 / 300.0) as f32,
+                "is read as 1/3000",
+            ),
+            ("0.7071067811865476", half, "is read as sqrt(1/2)"),
+            (
+                "1.4426950408889634",
+                std::f32::consts::LOG2_E,
+                "is read as log2(e)",
+            ),
+        ];
+        for (text, pattern, want) in all {
+            let mut s = TermStore::new();
+            let pattern = BigRational::from_float(pattern).expect("finite");
+            let roots = [s.rational(spelled(text)), s.rational(pattern)];
+            let got = Readings::of(&s, &roots, &Limits::NONE).assumptions();
+            let read = got.iter().filter(|t| t.message.ends_with(want)).count();
+            assert_eq!(read, 2, "{got:?}");
+        }
+        // What is written with fewer digits is that number, and so is what lies beside the double.
+        for text in ["0.33333333333333", "0.3333333333333311", "0.5", "0.25"] {
+            assert!(!is_spelled(&spelled(text)) || text.len() == 18, "{text}");
+            let mut s = TermStore::new();
+            let root = s.rational(spelled(text));
+            let got = Readings::of(&s, &[root], &Limits::NONE).assumptions();
+            assert!(got.is_empty(), "{got:?}");
+        }
+        // Two numbers beside each other do not both stand for the third.
+        let mut s = TermStore::new();
+        let roots = ["0.3333333333333333", "0.33333333333333337"].map(|t| s.rational(spelled(t)));
+        let got = Readings::of(&s, &roots, &Limits::NONE).assumptions();
+        assert_eq!(got.len(), 1, "{got:?}");
     }
 
     #[test]
