@@ -261,7 +261,7 @@ MUTANTS = [
     ("locked_sum_no_barrier", "locked_sum_two_warps", r"bar\.sync\s+0;(\s*// begin inline asm[^@]*@%p\d+ atom\.global\.gpu\.acq_rel\.exch)", r"\1"),
     ("locked_sum_relaxed", "locked_sum", r"acq_rel(\.gpu\.cas|\.exch)", r"relaxed\1"),
     ("locked_sum_kept", "locked_sum", r"@%p\d+ atom\.global\.gpu\.acq_rel\.exch[^;]*;", ""),
-    ("largest_signed", "largest", r"min\.u32", "min.s32"),
+    ("largest_signed", "atomic_largest", r"min\.u32", "min.s32"),
 ]
 
 for output, kernel, signature, constants, warps, *other in BUILDS:

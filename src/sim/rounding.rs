@@ -212,6 +212,16 @@ impl Values {
         if op.is_exact(mods) && args.iter().all(exactly) {
             return Some(t);
         }
+        // match a quotient by exactly 0; result that of the reals; because nothing is rounded: it is an infinity with
+        // the signs of both, or no number.
+        let divisor = match op {
+            FloatOp::Div => args.get(1),
+            FloatOp::Rcp => args.first(),
+            _ => None,
+        };
+        if divisor.is_some_and(|d| exactly(d) && self.store.is_zero(d.t)) {
+            return Some(t);
+        }
         let held: Option<Vec<Held>> = args.iter().map(|a| self.get(*a)).collect();
         let held = held.and_then(|h| results(op, mods, args, &h, fmt));
         Some(self.keep((fmt, t), held))

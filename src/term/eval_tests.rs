@@ -283,6 +283,42 @@ fn roundings_keep_what_is_no_number() {
     }
 }
 
+/// match `x + (-1) * z`, z the low bits of x / result x without them; no other bits of x are taken off so.
+#[test]
+fn low_bits_are_taken_off_without_a_borrow() {
+    let mut s = TermStore::new();
+    let byte = s.bytes(IN, 0, 8);
+    for x in [s.zero_extend(byte, 32), s.sign_extend(byte, 32), byte] {
+        let w = s.width(x);
+        let minus = s.bits(w, u64::MAX);
+        let mut taken_off = |s: &mut TermStore, mask: u64| {
+            let mask = s.bits(w, mask);
+            let low = s.bits_op(BitsOp::And, x, mask);
+            let low = s.bits_op(BitsOp::Mul, low, minus);
+            s.bits_op(BitsOp::Add, x, low)
+        };
+        let all: Vec<(u64, TermId)> = [1, 7, 15, 0x1e, 0xf0]
+            .map(|m| (m, taken_off(&mut s, m)))
+            .into();
+        for (mask, t) in &all {
+            let is_sum = matches!(s.get(*t), Term::BitsOp(BitsOp::Add, ..));
+            assert!(!is_sum || *mask > 15, "{mask:#x}");
+        }
+        for v in 0..256 {
+            let mut at = Inputs::default();
+            at.set(IN, 0, 1, v);
+            let terms: Vec<TermId> = all.iter().map(|p| p.1).chain([x]).collect();
+            let values = evaluate(&s, &terms, &at, EXACT);
+            let Value::Bits(whole) = values[all.len()] else {
+                panic!("bits have a value")
+            };
+            for ((mask, _), value) in all.iter().zip(&values) {
+                assert_eq!(*value, Value::Bits(whole & !mask), "{v} {mask:#x}");
+            }
+        }
+    }
+}
+
 #[test]
 fn long_chains_need_no_stack() {
     let mut s = TermStore::new();

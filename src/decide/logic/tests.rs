@@ -224,6 +224,40 @@ fn words_in_other_spellings_are_the_same() {
     assert!(!thorough(&s, narrow, other));
 }
 
+#[test]
+fn a_remainder_has_the_sign_of_what_is_divided() {
+    let mut s = TermStore::new();
+    let [x, y] = [0, 4].map(|i| s.bytes(IN, i, 32));
+    let (zero, seven, last) = (s.bits(32, 0), s.bits(32, 7), s.bits(32, 31));
+    // The remainder that rounds down, by the sign of the remainder and by that of what is divided.
+    let mut floored = |by: TermId, op: BitsOp| {
+        let r = s.bits_op(op, x, by);
+        let more = s.bits_op(BitsOp::Add, r, by);
+        let p = s.icmp(ICmp::SLt, r, zero);
+        let one = s.select(p, more, r);
+        let sign = s.bits_op(BitsOp::AShr, x, last);
+        let none = s.icmp(ICmp::Eq, r, zero);
+        let part = s.select(none, zero, by);
+        let part = s.bits_op(BitsOp::And, part, sign);
+        [one, s.bits_op(BitsOp::Add, r, part), more]
+    };
+    let [a, b, more] = floored(seven, BitsOp::SRem);
+    assert!(equal(&s, a, b) && !thorough(&s, a, more));
+    // A divisor that data decide; without signs the remainder has none.
+    let [a, b, _] = floored(y, BitsOp::SRem);
+    assert!(equal(&s, a, b));
+    let [a, b, _] = floored(seven, BitsOp::URem);
+    assert!(!thorough(&s, a, b));
+    // A remainder by 7 is below 7, which its bits alone do not say, and below 8.
+    let r = s.bits_op(BitsOp::URem, x, seven);
+    let high = s.extract(r, 3, 29);
+    let wide = s.zero_extend(high, 32);
+    assert!(equal(&s, wide, zero));
+    let high = s.extract(r, 2, 30);
+    let wide = s.zero_extend(high, 32);
+    assert!(!thorough(&s, wide, zero));
+}
+
 /// Numbers of four inputs by a program of operations that choose, compare and add.
 fn numbers(s: &mut TermStore, program: &[(u8, u8, u8, u8, i8)]) -> Vec<TermId> {
     let mut made: Vec<TermId> = (0..3).map(|i| s.elem(IN, Fmt::F32, 4 * i)).collect();

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::circuit::{Circuit, Lit};
 use super::limits::{MAX_OPERANDS, MAX_PRODUCT};
-use crate::term::BitsOp;
+use crate::term::{BitsOp, sext};
 
 /// The bits of a word, the lowest first.
 pub(crate) type Word = Vec<Lit>;
@@ -337,7 +337,7 @@ impl Words {
         );
         let n = (p + q).min(w);
         if !self.deep && n > MAX_PRODUCT {
-            return self.unknown(BitsOp::Mul, x, y);
+            return self.unknown(BitsOp::Mul, (x, y), w);
         }
         let narrow = |v: &[Lit], of: usize, sign: bool| {
             let of = of.min(v.len());
@@ -359,12 +359,12 @@ impl Words {
     }
 
     /// A word of inputs for an operation, the same for the same operands.
-    fn unknown(&mut self, op: BitsOp, x: &[Lit], y: &[Lit]) -> Option<Word> {
+    fn unknown(&mut self, op: BitsOp, (x, y): (&[Lit], &[Lit]), width: usize) -> Option<Word> {
         let key = (op, x.to_vec(), y.to_vec());
         if let Some(word) = self.opaque.get(&key) {
             return Some(word.clone());
         }
-        let word = self.inputs(x.len())?;
+        let word = self.inputs(width)?;
         self.opaque.insert(key, word.clone());
         Some(word)
     }
@@ -446,7 +446,7 @@ impl Words {
     /// input is compared there.
     fn quotient(&mut self, op: BitsOp, x: &[Lit], y: &[Lit]) -> Option<Word> {
         if !self.deep {
-            return self.unknown(op, x, y);
+            return self.unknown_quotient(op, x, y);
         }
         let w = x.len();
         let signed = matches!(op, BitsOp::SDiv | BitsOp::SRem);
@@ -475,6 +475,36 @@ impl Words {
             }
             _ => self.turned(sx, &rest),
         }
+    }
+
+    /// A quotient or remainder of which only the sign and the size of a remainder are known.
+    ///
+    /// match `x % y` / result `x < 0 ? -r : r` if there are signs, else r, with r of as many bits as a number below
+    /// the magnitude of y has / because a remainder has the sign of what is divided, and is smaller than the divisor.
+    fn unknown_quotient(&mut self, op: BitsOp, x: &[Lit], y: &[Lit]) -> Option<Word> {
+        let w = x.len();
+        let signed = match op {
+            BitsOp::SRem => true,
+            BitsOp::URem => false,
+            _ => return self.unknown(op, (x, y), w),
+        };
+        let size = known(y).map(|v| match signed {
+            true => sext(v, w as u8).unsigned_abs(),
+            false => v,
+        });
+        let width = match size {
+            // Of a division by 0 nothing is known.
+            Some(0) => return self.unknown(op, (x, y), w),
+            Some(n) => (u64::BITS - (n - 1).leading_zeros()) as usize,
+            None => w - usize::from(signed),
+        };
+        let rest = self.unknown(op, (x, y), width)?;
+        let rest = widened(&rest, w, false);
+        let negative = match signed {
+            true => x.last().copied().unwrap_or(Lit::FALSE),
+            false => Lit::FALSE,
+        };
+        self.turned(negative, &rest)
     }
 
     /// negative ? -x : x.

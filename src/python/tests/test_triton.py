@@ -66,6 +66,16 @@ def test_wrapped_functions() -> None:
     assert k.ptx == direct.ptx
 
 
+def test_a_tuner_may_ask_for_a_benchmarker_and_not_use_it() -> None:
+    from triton.runtime.driver import driver
+    from volta.triton_kernels import without_gpu
+
+    with without_gpu(80):
+        measured = driver.active.get_benchmarker()
+        with pytest.raises(volta.CompileError, match="no device"):
+            measured(lambda: None, quantiles=(0.5,))
+
+
 def test_specialised_arguments() -> None:
     # A 1 is a constant of the kernel and no parameter of it.
     k = volta.triton(kernels.copy_then_scale, arg.input("f32", 32), arg.output("f32", 32), 1, 2.0, grid=(1,), B=32, num_warps=1)

@@ -116,6 +116,41 @@ fn a_product_is_followed_and_contracted() {
 }
 
 #[test]
+fn a_quotient_by_zero_is_that_of_the_reals() {
+    let mut v = Values::default();
+    let [two, zero, tenth] = [2.0, 0.0, 0.1].map(|x| number(&mut v, x));
+    for (op, args) in [
+        (FloatOp::Div, vec![two, zero]),
+        (FloatOp::Div, vec![zero, zero]),
+        (FloatOp::Rcp, vec![zero]),
+    ] {
+        let one = v.store.integer(1);
+        let above = if args.len() == 2 { args[0].t } else { one };
+        let t = v.store.div(above, zero.t);
+        assert_eq!(v.follow(op, &RN, &args, (Fmt::F32, t)), Some(t));
+        assert!(v.store.held(t).is_none());
+    }
+    // A divisor that only rounding may make 0 leaves the quotient open.
+    let ten = number(&mut v, 10.0);
+    let product = v.store.mul(tenth.t, ten.t);
+    let plain = FloatMods::default();
+    let product = v
+        .follow(FloatOp::Mul, &plain, &[tenth, ten], (Fmt::F32, product))
+        .unwrap();
+    let p = made(product, &v);
+    let one = number(&mut v, 1.0);
+    let rest = v.store.sub(p.t, one.t);
+    let rest = v
+        .follow(FloatOp::Sub, &plain, &[p, one], (Fmt::F32, rest))
+        .unwrap();
+    let r = made(rest, &v);
+    assert_eq!(values(&v, rest).len(), 2);
+    let quotient = v.store.div(two.t, r.t);
+    let open = v.follow(FloatOp::Div, &plain, &[two, r], (Fmt::F32, quotient));
+    assert!(v.store.held(open.unwrap()).is_some_and(|h| h.0.is_empty()));
+}
+
+#[test]
 fn roots_and_approximations() {
     let mut v = Values::default();
     let (two, three) = (number(&mut v, 2.0), number(&mut v, 3.0));
