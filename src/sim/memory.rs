@@ -90,8 +90,25 @@ pub struct Region {
     pages: Vec<Page>,
     dense: Vec<u32>,
     sparse: FxHashMap<u64, u32>,
-    /// What words carry of bases, and the store that put it there.
-    carried: FxHashMap<u64, (Prov, Option<Pc>)>,
+    carried: FxHashMap<u64, Carried>,
+}
+
+/// What a word carries of bases.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    prov: Prov,
+    /// The store that put it there.
+    by: Option<Pc>,
+    /// Bit i: byte i may carry something.
+    bytes: u8,
+}
+
+/// The bytes of its first word that an access covers, a bit for each.
+fn part_of(off: u64, bytes: u32) -> u8 {
+    match bytes {
+        4.. => 15,
+        _ => ((1u8 << bytes) - 1) << (off % 4),
+    }
 }
 
 const NO_PAGE: u32 = u32::MAX;
@@ -132,7 +149,7 @@ impl Region {
     /// What a word carries.
     pub fn prov(&self, word: u64) -> Prov {
         match self.has_carried() {
-            true => self.carried.get(&word).map_or(Prov::NONE, |c| c.0),
+            true => self.carried.get(&word).map_or(Prov::NONE, |c| c.prov),
             false => Prov::NONE,
         }
     }
@@ -142,7 +159,17 @@ impl Region {
         if p.is_none() {
             self.carried.remove(&word);
         } else {
-            self.carried.insert(word, (p, by));
+            let (prov, bytes) = (p, 15);
+            self.carried.insert(word, Carried { prov, by, bytes });
+        }
+    }
+
+    /// The same of a store to a part of a word: the bytes of the others carry what they did.
+    pub fn set_part_prov(&mut self, (off, bytes): (u64, u32), p: Prov, adds: bool, by: Option<Pc>) {
+        let before = self.carried.get(&(off / 4)).map_or(0, |c| c.bytes);
+        self.set_prov(off / 4, p, by);
+        if let Some(c) = self.carried.get_mut(&(off / 4)) {
+            c.bytes = before | if adds { part_of(off, bytes) } else { 0 };
         }
     }
 
@@ -163,17 +190,21 @@ impl Region {
         let RegionKind::Array(_) = self.kind else {
             return None;
         };
-        let of = |(word, (_, by)): (&u64, &(Prov, Option<Pc>))| Some((*word, (*by)?));
+        let of = |(word, c): (&u64, &Carried)| Some((*word, c.by?));
         self.carried.iter().filter_map(of).min()
     }
 
-    /// A store to these bytes: whole words carry nothing any more, of parts that is not known.
+    /// A store to these bytes, which carry nothing any more; what is left of a word is not known.
     fn drop_carried(&mut self, off: u64, bytes: u32) {
+        let part = part_of(off, bytes);
         for word in off / 4..(off + u64::from(bytes)).div_ceil(4) {
-            if bytes >= 4 {
+            let Some(c) = self.carried.get_mut(&word) else {
+                continue;
+            };
+            c.bytes &= !part;
+            c.prov = Prov::OPAQUE;
+            if c.bytes == 0 {
                 self.carried.remove(&word);
-            } else if let Some(c) = self.carried.get_mut(&word) {
-                c.0 = Prov::OPAQUE;
             }
         }
     }

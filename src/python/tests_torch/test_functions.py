@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ from formulas import evaluate
 
 import volta
 from volta import arg
+from volta.trace.functions import library_of
 
 Case = tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]
 
@@ -303,6 +306,30 @@ def test_a_formula_is_what_torch_computes(name: str) -> None:
     inputs = values(shapes)
     expected = _expected(f, inputs)
     formula = volta.function(f, {n: arg.input("f64", s) for n, s in zip("abcd", shapes)}, "torch")
+    np.testing.assert_allclose(evaluate(formula.text, "y", expected.shape, inputs), expected, rtol=1e-6, atol=1e-12)
+
+
+#: Functions that are not written in Python, and the library whose arrays they take.
+OF_A_LIBRARY: dict[str, tuple[Callable[..., Any], str | None]] = {
+    "function": (torch.sigmoid, "torch"),
+    "nn": (F.softplus, "torch"),
+    "method": (torch.Tensor.sigmoid, "torch"),
+    "overload": (torch.ops.aten.sigmoid.default, "torch"),
+    "partial": (functools.partial(torch.softmax, dim=1), "torch"),
+    "ufunc": (np.tanh, "numpy"),
+    "reduction": (functools.partial(np.sum, axis=0), "numpy"),
+    "either": (operator.neg, None),
+    "builtin": (abs, None),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_LIBRARY)
+def test_a_function_of_a_library_takes_its_arrays(name: str) -> None:
+    f, library = OF_A_LIBRARY[name]
+    assert library_of(f) == library
+    inputs = values(((2, 3),))
+    expected = _expected(f, inputs) if library != "numpy" else f(inputs["a"])
+    formula = volta.function(f, {"a": arg.input("f64", (2, 3))})
     np.testing.assert_allclose(evaluate(formula.text, "y", expected.shape, inputs), expected, rtol=1e-6, atol=1e-12)
 
 

@@ -228,7 +228,7 @@ impl Machine<'_> {
         let part = bytes < 4;
         let (before, word) = (r.prov(at / 4), r.known_word(at / 4));
         r.store(&mut self.values, at, bytes, new.v);
-        if new.p.is_none() && (!part || before.is_none()) {
+        if new.p.is_none() && !r.carries(at, bytes) {
             return;
         }
         // Whoever reads it there may be another thread.
@@ -252,6 +252,11 @@ impl Machine<'_> {
                 ]
             }
         };
+        if part {
+            let (p, adds) = (held[0], !new.p.is_none());
+            let region = &mut self.regions[region.0 as usize];
+            return region.set_part_prov((at, bytes), p, adds, Some(pc));
+        }
         let words = if bytes == 8 { 2 } else { 1 };
         for (word, p) in (at / 4..).zip(held).take(words) {
             self.regions[region.0 as usize].set_prov(word, p, Some(pc));
