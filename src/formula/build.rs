@@ -182,6 +182,10 @@ impl<'p> Builder<'p> {
                 let a = self.real(*a)?;
                 Ok(self.store.neg(a))
             }
+            Expr::Sum(_) if self.has_remainder(e) => {
+                let v = self.integer(e)?;
+                Ok(self.of_integer(v))
+            }
             Expr::Sum(terms) => {
                 let mut products = Vec::with_capacity(terms.len());
                 let one = self.store.integer(1);

@@ -114,6 +114,29 @@ impl Builder<'_> {
         }
     }
 
+    /// True for a sum of integers one of which is a remainder, where no quotient may be meant that is not rounded: its bits
+    /// tell which of those of the numerator are left, as in `(x - x % 16) / 16`.
+    pub(super) fn has_remainder(&self, e: ExprId) -> bool {
+        let formula = self.formula();
+        let of = |e: ExprId, wanted: MulOp| match formula.expr(e) {
+            Expr::Product(factors) => factors.iter().any(|f| f.0 == wanted),
+            _ => false,
+        };
+        let is_plain = |e: ExprId| match formula.expr(e) {
+            Expr::Number { .. } | Expr::Name(_) | Expr::Read { .. } => true,
+            Expr::Product(_) => of(e, MulOp::Rem),
+            _ => false,
+        };
+        match formula.expr(e) {
+            Expr::Sum(terms) => {
+                self.is_integer(e)
+                    && terms.iter().all(|t| is_plain(t.1))
+                    && terms.iter().any(|t| of(t.1, MulOp::Rem))
+            }
+            _ => false,
+        }
+    }
+
     /// The integer that an expression is.
     pub(super) fn integer(&mut self, e: ExprId) -> Built<Int> {
         if !self.is_integer(e) && !self.is_whole(e) {

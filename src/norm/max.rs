@@ -317,9 +317,17 @@ impl Ring {
             return self.val_mul(Val::term(front), inner);
         }
         // What all share goes first: a shared maximum is not to be spread over the elements.
-        let (mut set, before) = self.take_least(elements)?;
+        let (mut set, mut before) = self.take_least(elements)?;
         set = self.flatten(set)?;
         self.join_powers(&mut set)?;
+        if set.len() > PAIRWISE && before != PolyId::ZERO {
+            // The most frequent summands of a large set are not those of the sets that it was put together from.
+            for p in &mut set {
+                let whole = self.add_scaled(*p, Coef::ONE, before)?;
+                *p = self.identify(whole)?;
+            }
+            before = PolyId::ZERO;
+        }
         set.sort_unstable();
         set.dedup();
         self.drop_dominated(&mut set)?;

@@ -400,18 +400,26 @@ impl TermStore {
                     open.push(a);
                 }
                 Term::Fun(f, a) if f.is_rounding() => open.push(a),
-                // A quotient of numbers is one where the denominator keeps away from zero.
-                Term::Div(a, b) if self.is_total(a) && self.is_total(b) && self.is_apart(b) => {}
+                Term::Div(..) if self.is_finite_quotient(t) => {}
+                Term::Mul(a, b)
+                    if [a, b]
+                        .iter()
+                        .all(|&t| self.is_total(t) || self.is_finite_quotient(t)) => {}
                 _ => return false,
             }
         }
         open.is_empty()
     }
 
-    /// True if bounds show that a term is not zero.
-    fn is_apart(&self, t: TermId) -> bool {
-        let bounds = self.bounds(t);
-        bounds.lo.is_some_and(|x| x.is_positive()) || bounds.hi.is_some_and(|x| x.is_negative())
+    /// True for a quotient of finite numbers whose denominator keeps away from zero, as bounds show.
+    fn is_finite_quotient(&self, t: TermId) -> bool {
+        let Term::Div(a, b) = self.get(t) else {
+            return false;
+        };
+        let bounds = self.bounds(b);
+        let is_apart = bounds.lo.is_some_and(|x| x.is_positive())
+            || bounds.hi.is_some_and(|x| x.is_negative());
+        is_apart && self.is_total(a) && self.is_total(b)
     }
 
     /// Whether a value is of a class.
