@@ -295,13 +295,36 @@ impl Prover<'_, '_> {
         if !one(s.ntid[1]) || !one(s.ntid[2]) || a.bytes != b.bytes {
             return None;
         }
-        for n in self.w.e.symbols_of(&[value]) {
-            let of = self.w.e.symbols[n as usize].of;
-            if of.is_some_and(|l| !loops.contains(&l)) {
-                return None;
-            }
+        if !self.is_of_iterations(value, loops) {
+            return None;
         }
         Some(self.indifferent(value)).filter(|free| *free != 0)
+    }
+
+    /// True if no symbol of a word has a value for each iteration of another loop, those of the addresses of loads and of
+    /// what lanes gave each other among them.
+    fn is_of_iterations(&self, word: Id, loops: &[usize]) -> bool {
+        let (mut seen, mut stack) = (FxHashSet::default(), vec![word]);
+        while let Some(id) = stack.pop() {
+            crate::work::spend(1);
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.w.e.node(id) {
+                Node::Symbol(n) => {
+                    let of = self.w.e.symbols[*n as usize].of;
+                    if of.is_some_and(|l| !loops.contains(&l)) {
+                        return false;
+                    }
+                }
+                node => operands(node, |o| stack.push(o)),
+            }
+            match self.w.out.common.get(&id) {
+                Some(Common::Read(below) | Common::Other(below, _)) => stack.push(*below),
+                Some(Common::Warp) | None => {}
+            }
+        }
+        true
     }
 
     /// That the numbers of two threads differ in a bit that matters.
