@@ -119,6 +119,10 @@ BUILDS = [
         for stages in (1, 2, 3, 4)
         for warps in (4, 8)
     ],
+    *[
+        (f"product_16_{warps}_warps", kernels.product, HALF, {"k": 32, "tile": 16, "step": 16, "late": 0}, warps, arch, 2)
+        for warps, arch in ((4, 80), (8, 90))
+    ],
     ("product_32_late", kernels.product, HALF, {**SMALL, "late": 16}, 4, 80, 3),
     *[
         (f"product_64_sm_{arch}_{stages}_stages_{warps}_warps", kernels.product, HALF, LARGE, warps, arch, stages)
@@ -240,6 +244,7 @@ BUILDS = [
 
 # Mutants of outputs: output, original, pattern, replacement.
 MUTANTS = [
+    ("product_16_4_warps_no_barrier", "product_16_4_warps", r"(st\.shared\.v2\.b32[^;]*\+256\][^;]*;)\s*bar\.sync\s+0;", r"\1"),
     ("product_64_sm_90_no_wait", "product_64_sm_90_1_stages_4_warps", r"wgmma\.wait_group\.sync\.aligned \d+;", ""),
     ("product_64_sm_90_no_fence", "product_64_sm_90_1_stages_4_warps", r"fence\.proxy\.async\.shared::cta;", ""),
     ("product_64_sm_90_no_wgmma_fence", "product_64_sm_90_1_stages_4_warps", r"wgmma\.fence\.sync\.aligned;", ""),

@@ -358,17 +358,36 @@ fn starts_with_barrier(p: &Prover, l: usize) -> bool {
     })
 }
 
-/// Whether two accesses never meet, each under conditions of its own thread.
+/// Whether two accesses never meet, each under conditions of its own thread, or write one value.
 fn question(
+    p: &mut Prover,
+    a: (&Accessed, &[Id]),
+    b: (&Accessed, &[Id]),
+    relation: &Relation,
+    both: &[Id],
+) -> Result<(), Option<Model>> {
+    // What threads have in common is a question about their numbers alone, however large the value is.
+    let free = match p.subject.strict {
+        true => None,
+        false => p.in_common(a.0, b.0, relation),
+    };
+    if free.is_some() && meet_apart(p, a, b, (relation, free), both).is_ok() {
+        return Ok(());
+    }
+    meet_apart(p, a, b, (relation, None), both)
+}
+
+/// The same, where the value does not depend on some bits of the number of the thread, or with the value as it is.
+fn meet_apart(
     p: &mut Prover,
     (a, left): (&Accessed, &[Id]),
     (b, right): (&Accessed, &[Id]),
-    relation: &Relation,
+    (relation, free): (&Relation, Option<u32>),
     both: &[Id],
 ) -> Result<(), Option<Model>> {
     p.theirs.clear();
     let distinct = p.distinct(relation);
-    let value = b.value.unwrap_or(b.offset);
+    let value = b.value.filter(|_| free.is_none()).unwrap_or(b.offset);
     let sizes = p.w.sizes;
     let rank = sizes.rank(&mut p.w.e);
     let spoken = [a.guard, a.offset, b.guard, b.offset];
@@ -468,8 +487,17 @@ fn question(
             return Ok(());
         }
     }
-    let numbers = (sizes.tid[0], there[4]);
-    if !p.subject.strict && same_value(p, (a, x), (b, y, there[2]), (relation, numbers), digits) {
+    let same = match free {
+        Some(free) => {
+            let differ = p.differ_for(free, (sizes.tid[0], there[4]));
+            let elsewhere = p.unequal(x, y);
+            digits.push(p.w.e.or(elsewhere, differ));
+            let holds = together(&p.w.e, &digits, false, p.subject.limits);
+            matches!(holds, Holds::Never)
+        }
+        None => !p.subject.strict && same_value(p, (a, x), (b, y, there[2]), digits),
+    };
+    if same {
         let kernel = p.subject.kernel;
         let sites = [a.pc, b.pc]
             .iter()
@@ -487,13 +515,11 @@ fn question(
     Err(open)
 }
 
-/// Whether two writes that meet are of the same bytes and the same value: by its name, by what lanes have in common, or as
-/// one function of equal words.
+/// Whether two writes that meet are of the same bytes and the same value: by its name, or as one function of equal words.
 fn same_value(
     p: &mut Prover,
     (a, x): (&Accessed, Id),
     (b, y, there): (&Accessed, Id, Id),
-    (relation, numbers): (&Relation, (Id, Id)),
     mut conditions: Vec<Id>,
 ) -> bool {
     let (Some(here), Some(_), true) = (a.value, b.value, a.bytes == b.bytes) else {
@@ -502,20 +528,8 @@ fn same_value(
     if here == there {
         return true;
     }
-    let elsewhere = p.unequal(x, y);
-    if let Relation::Within(loops) = relation
-        && let Some(other) = p.differs_for((a, b), numbers, loops)
-    {
-        let either = p.w.e.or(elsewhere, other);
-        conditions.push(either);
-        let holds = together(&p.w.e, &conditions, false, p.subject.limits);
-        if let Holds::Never = holds {
-            return true;
-        }
-        conditions.pop();
-    }
     conditions.extend(p.congruent((here, there)));
-    let other = p.unequal(here, there);
+    let (elsewhere, other) = (p.unequal(x, y), p.unequal(here, there));
     conditions.push(p.w.e.or(elsewhere, other));
     let holds = together(&p.w.e, &conditions, false, p.subject.limits);
     matches!(holds, Holds::Never)

@@ -19,6 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::expr::{Exprs, Id, Level, Node, Order, operands};
 use super::prover::Prover;
 use super::state::{Accessed, Walk};
+use super::threads::Relation;
 use crate::kernel::{FloatOp, Kernel, Op, Pc, ShflMode, Src};
 use crate::term::BitsOp;
 
@@ -277,33 +278,60 @@ impl Prover<'_, '_> {
         all
     }
 
-    /// That the numbers of two threads differ in a bit that matters to what both write by one instruction; `None` where they
-    /// may write different words, or each has its own iteration.
-    pub(super) fn differs_for(
+    /// Bits of the number of a thread that what both write by one instruction does not depend on; `None` where there is none,
+    /// where they may write different words, or where each has its own iteration.
+    pub(super) fn in_common(
         &mut self,
-        (a, b): (&Accessed, &Accessed),
-        (here, there): (Id, Id),
-        loops: &[usize],
-    ) -> Option<Id> {
+        a: &Accessed,
+        b: &Accessed,
+        relation: &Relation,
+    ) -> Option<u32> {
+        let Relation::Within(loops) = relation else {
+            return None;
+        };
         let value = a.value.filter(|v| a.at == b.at && b.value == Some(*v))?;
         let s = self.w.sizes;
         let one = |id| self.w.e.value(id) == Some(1);
-        if !one(s.ntid[1]) || !one(s.ntid[2]) {
+        if !one(s.ntid[1]) || !one(s.ntid[2]) || a.bytes != b.bytes {
             return None;
         }
-        for n in self.w.e.symbols_of(&[value]) {
-            let of = self.w.e.symbols[n as usize].of;
-            if of.is_some_and(|l| !loops.contains(&l)) {
-                return None;
+        if !self.is_of_iterations(value, loops) {
+            return None;
+        }
+        Some(self.indifferent(value)).filter(|free| *free != 0)
+    }
+
+    /// True if no symbol of a word has a value for each iteration of another loop, those of the addresses of loads and of
+    /// what lanes gave each other among them.
+    fn is_of_iterations(&self, word: Id, loops: &[usize]) -> bool {
+        let (mut seen, mut stack) = (FxHashSet::default(), vec![word]);
+        while let Some(id) = stack.pop() {
+            crate::work::spend(1);
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.w.e.node(id) {
+                Node::Symbol(n) => {
+                    let of = self.w.e.symbols[*n as usize].of;
+                    if of.is_some_and(|l| !loops.contains(&l)) {
+                        return false;
+                    }
+                }
+                node => operands(node, |o| stack.push(o)),
+            }
+            match self.w.out.common.get(&id) {
+                Some(Common::Read(below) | Common::Other(below, _)) => stack.push(*below),
+                Some(Common::Warp) | None => {}
             }
         }
-        let free = self.indifferent(value);
-        if free == 0 {
-            return None;
-        }
+        true
+    }
+
+    /// That the numbers of two threads differ in a bit that matters.
+    pub(super) fn differ_for(&mut self, free: u32, (here, there): (Id, Id)) -> Id {
         let matters = self.w.e.constant(u64::from(!free), 32);
         let x = self.w.e.word(BitsOp::And, here, matters);
         let y = self.w.e.word(BitsOp::And, there, matters);
-        Some(self.unequal(x, y))
+        self.unequal(x, y)
     }
 }

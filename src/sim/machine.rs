@@ -196,6 +196,13 @@ pub(super) struct Found {
     pub assumptions: FxHashSet<Assumption>,
 }
 
+impl Found {
+    /// The warning about a pair of instructions, if there is one.
+    pub fn warned(&mut self, kind: WarningKind, pcs: [Pc; 2]) -> Option<&mut Finding<WarningKind>> {
+        self.warnings.get_mut(&(kind, pcs.to_vec()))
+    }
+}
+
 fn record<K: Copy + Ord>(
     map: &mut BTreeMap<(K, Vec<Pc>), Finding<K>>,
     kind: K,

@@ -327,17 +327,6 @@ impl Machine<'_> {
         let old = self.regions[region.0 as usize].load(&mut self.values, at, ty, c.later.pc.0);
         let width = (bytes * 8) as u8;
         let (a, b) = (self.values.bits(old, width), self.values.bits(v, width));
-        let place = self.place(region, at, bytes);
-        let sites: Vec<super::Site> = [&c.earlier, &c.later]
-            .map(|p| super::Site {
-                around: Vec::new(),
-                launch: 0,
-                cta: None,
-                pc: p.pc,
-                threads: vec![p.thread],
-                text: format!("writes {place}"),
-            })
-            .into();
         let agreement = self.values.store.agreement(a, b);
         let computed = self.values.store.takes_made(a, b);
         let left = match agreement != Agreement::Same && computed {
@@ -351,6 +340,26 @@ impl Machine<'_> {
             _ if c.within => (WarningKind::RealEqualWrite, REAL_EQUAL),
             _ => (WarningKind::RealEqualRace, REAL_EQUAL),
         };
+        let agrees = c.current && agreement != Agreement::Open;
+        // Of many pairs of two instructions one is described.
+        if agrees
+            && c.otherwise != Conflict::Conditional
+            && let Some(known) = self.found.warned(warning, [c.earlier.pc, c.later.pc])
+        {
+            known.count += 1;
+            return left;
+        }
+        let place = self.place(region, at, bytes);
+        let sites: Vec<super::Site> = [&c.earlier, &c.later]
+            .map(|p| super::Site {
+                around: Vec::new(),
+                launch: 0,
+                cta: None,
+                pc: p.pc,
+                threads: vec![p.thread],
+                text: format!("writes {place}"),
+            })
+            .into();
         let with =
             |how: &str| format!("{place} is written by threads that nothing orders, with {how}");
         let same = || with(how);
@@ -359,7 +368,7 @@ impl Machine<'_> {
             self.guarded_same_value(c, a, v, (sites, same()));
             return left;
         }
-        if c.current && agreement != Agreement::Open {
+        if agrees {
             self.warn(warning, sites, same);
             return left;
         }
