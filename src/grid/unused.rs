@@ -17,7 +17,7 @@ use super::{Covered, Whole};
 use crate::kernel::Op;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::unused::Foreign;
-use crate::sim::{Finding, WarningKind};
+use crate::sim::{Finding, Noting, WarningKind};
 use crate::spec::launch;
 
 /// Runs of all CTAs until the loads are known.
@@ -68,6 +68,9 @@ impl<'a> Whole<'a> {
         let Some(mut foreign) = self.between.foreign() else {
             return self.finish();
         };
+        if self.is_of_use(&foreign) {
+            return self.finish();
+        }
         for _ in 0..MAX_RUNS {
             let mut again = Whole::new(self.subject, &self.noting.tracked);
             again.noting.foreign = Some(Arc::new(foreign.clone()));
@@ -82,6 +85,22 @@ impl<'a> Whole<'a> {
             }
         }
         self.finish()
+    }
+
+    /// True if what the CTA of the first pair reads is seen to reach something, which takes one run.
+    fn is_of_use(&self, foreign: &Foreign) -> bool {
+        let mut found = self.between.found();
+        let first = found.find(|f| is_of_load(&self.between, f));
+        let reader = first.map(|f| match f.later.kind {
+            Kind::Read => f.later.rank,
+            _ => f.earlier.rank,
+        });
+        let noting = Noting {
+            foreign: Some(Arc::new(foreign.clone())),
+            ..self.noting.clone()
+        };
+        let limits = self.subject.limits(self.subject.deciding.limits.memory);
+        reader.is_some_and(|rank| self.subject.run(rank, &limits, &noting).reads_foreign)
     }
 
     /// True if these runs went as others did, nothing more was found in them, and what was taken to be of no use is.
