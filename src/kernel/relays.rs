@@ -151,3 +151,71 @@ fn round(kernel: &Kernel, pc: Pc, known: &FxHashSet<u32>) -> Option<Vec<u32>> {
     }
     (at == pc.0 && order.len() == body.len()).then_some(order)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::awaits::awaits;
+    use crate::kernel::tests::kernel_of;
+
+    /// Loops of a whole CTA that wait, in a body.
+    fn found(body: &str) -> usize {
+        let kernel = kernel_of("", body);
+        let all = awaits(&kernel).by_access;
+        all.values().filter(|a| !a.relay.is_empty()).count()
+    }
+
+    const SETUP: &str = "ld.param.u64 %rd1, [a]; mov.u32 %r9, %tid.x; setp.eq.u32 %p1, %r9, 0; ";
+    const LOOP: &str = "L: bar.sync 0; mov.u32 %r2, 0; mov.u32 %r3, 1; mov.u32 %r1, 0; \
+        @%p1 atom.global.acq_rel.gpu.cas.b32 %r1, [%rd1], %r2, %r3; @%p1 st.shared.b32 [tile], %r1; \
+        bar.sync 0; ld.shared.b32 %r4, [tile]; setp.eq.s32 %p2, %r4, 1; @%p2 bra L; \
+        st.global.u32 [%rd1+8], %r9; ret;";
+
+    #[test]
+    fn a_lock_that_one_thread_takes_for_all() {
+        assert_eq!(found(&format!("{SETUP}{LOOP}")), 1);
+        // A warp shuffles, and who looks may be found in the loop.
+        let shuffled = LOOP
+            .replace(
+                "@%p1 st.shared.b32 [tile], %r1; bar.sync 0; ld.shared.b32 %r4, [tile];",
+                "shfl.sync.idx.b32 %r4, %r1, 0, 31, -1;",
+            )
+            .replace(
+                "mov.u32 %r2, 0;",
+                "mov.u32 %r2, 0; setp.eq.u32 %p1, %r9, 0;",
+            );
+        assert!(shuffled.contains("shfl"));
+        assert_eq!(found(&format!("{SETUP}{shuffled}")), 1);
+    }
+
+    #[test]
+    fn a_round_that_does_more_is_none() {
+        let twins = [
+            // Nothing stands between the store and the loads, or between these and the next store.
+            ("%r1; bar.sync 0; ld", "%r1; ld"),
+            ("L: bar.sync 0;", "L:"),
+            // Not all threads meet, or at another barrier.
+            ("L: bar.sync 0;", "L: bar.sync 0, 64;"),
+            ("L: bar.sync 0;", "L: bar.sync 1;"),
+            // What is told is not what was read, or by somebody else.
+            ("st.shared.b32 [tile], %r1", "st.shared.b32 [tile], %r9"),
+            ("@%p1 st.shared", "@!%p1 st.shared"),
+            ("@%p1 st.shared", "st.shared"),
+            // Rounds are counted, or leave something behind.
+            ("mov.u32 %r3, 1;", "mov.u32 %r3, 1; add.u32 %r9, %r9, 1;"),
+            (
+                "mov.u32 %r3, 1;",
+                "mov.u32 %r3, 1; st.global.u32 [%rd1+4], %r9;",
+            ),
+            // Who looks next is told.
+            (
+                "setp.eq.s32 %p2, %r4, 1;",
+                "setp.eq.s32 %p2, %r4, 1; setp.eq.u32 %p1, %r4, %r9;",
+            ),
+        ];
+        for (a, b) in twins {
+            let twin = LOOP.replace(a, b);
+            assert_ne!(twin, LOOP, "{a}");
+            assert_eq!(found(&format!("{SETUP}{twin}")), 0, "{b}");
+        }
+    }
+}

@@ -302,8 +302,12 @@ mod tests {
         fn the_sign_bit_chooses(old in encoding(), b in encoding()) {
             let set = b >> 31 == 1;
             let smaller = |a: u32, b: u32| if larger(a, b) == a { b } else { a };
-            prop_assert_eq!(after(AtomOp::Max, !set, old, b), larger(old, b));
-            prop_assert_eq!(after(AtomOp::Min, !set, old, b), smaller(old, b));
+            let [more, less] = match set {
+                true => [AtomOp::Min, AtomOp::Max],
+                false => [AtomOp::Max, AtomOp::Min],
+            };
+            prop_assert_eq!(after(more, !set, old, b), larger(old, b));
+            prop_assert_eq!(after(less, !set, old, b), smaller(old, b));
             let (x, y) = (f32::from_bits(old), f32::from_bits(b));
             if !x.is_nan() && !y.is_nan() {
                 prop_assert_eq!(f32::from_bits(larger(old, b)), x.max(y));

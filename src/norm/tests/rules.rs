@@ -132,3 +132,54 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
+
+    /// Where a sum of masked powers is 0, so is what is said to be; and numerators of its summands are.
+    #[test]
+    fn what_vanishes_with_a_sum_is_zero_where_it_is(
+        summands in proptest::collection::vec((0u8..4, 0u8..4, any::<bool>()), 1..4),
+        factors in proptest::collection::vec((0u8..4, 0u8..4, any::<bool>()), 1..4),
+        signed in any::<bool>(),
+    ) {
+        let mut b = Build::default();
+        let zero = b.q(0, 1);
+        // i > 0 ? 2^j : 0, or its negation, or x_i.
+        let term = |b: &mut Build, (i, j, odd): (u8, u8, bool), bare: bool| {
+            let (x, y) = (b.x(0, i.into()), b.x(0, j.into()));
+            let p = b.s.rcmp(crate::term::RCmp::Lt, zero, x);
+            let power = b.pow2(y);
+            let masked = b.s.select(p, power, zero);
+            match (odd, bare) {
+                (false, _) => masked,
+                (true, true) => b.mul(masked, x),
+                (true, false) => b.mul(masked, power),
+            }
+        };
+        let mut sum = zero;
+        for &t in &summands {
+            let t = term(&mut b, t, signed);
+            sum = b.add(sum, t);
+        }
+        let mut other = zero;
+        for &t in &factors {
+            let t = term(&mut b, t, true);
+            other = b.add(other, t);
+        }
+        let vanishes = Normalizer::new(&b.s, small()).vanishes_with(other, sum);
+        let own = summands.iter().map(|t| t.0);
+        let own: std::collections::BTreeSet<u8> = own.collect();
+        let covered = factors.iter().all(|t| own.contains(&t.0));
+        if !signed && covered {
+            prop_assert!(vanishes);
+        }
+        if vanishes {
+            for bits in 0..16u8 {
+                let of = |_: u32, i: u64| if bits >> i & 1 == 1 { 1.5 } else { -0.5 };
+                let (v, w) = (eval::term(&b.s, other, &of), eval::term(&b.s, sum, &of));
+                prop_assert!(w != 0.0 || v == 0.0, "{v} {w}");
+            }
+        }
+    }
+}
