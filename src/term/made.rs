@@ -362,7 +362,9 @@ impl TermStore {
                 Kind::Convert => embeds(shape.src, shape.fmt),
                 Kind::Float(op) => op.is_exact(&shape.mods),
                 Kind::Read => true,
-                Kind::Known | Kind::OfInt { .. } | Kind::Select => false,
+                Kind::Known | Kind::OfInt { .. } | Kind::Select | Kind::Product(_) | Kind::Won => {
+                    false
+                }
             };
             keeps && m.operands().all(|x| self.made_below(x).is_none())
         };
@@ -371,7 +373,7 @@ impl TermStore {
         let rounds = match shape.kind {
             Kind::Convert | Kind::OfInt { .. } => true,
             Kind::Float(op) => op.rounds_once(&shape.mods),
-            Kind::Known | Kind::Select | Kind::Read => false,
+            Kind::Known | Kind::Select | Kind::Read | Kind::Product(_) | Kind::Won => false,
         };
         rounds && made.operands().all(exact)
     }

@@ -68,6 +68,7 @@ def test_wrapped_functions() -> None:
 
 def test_a_tuner_may_ask_for_a_benchmarker_and_not_use_it() -> None:
     from triton.runtime.driver import driver
+
     from volta.triton_kernels import without_gpu
 
     with without_gpu(80):
