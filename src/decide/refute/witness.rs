@@ -314,7 +314,11 @@ impl<'s> Hunt<'s> {
                 } => {}
                 // Elements are finite numbers.
                 Term::Elem { .. } if !matches!(v, Value::Exact(_)) => return None,
-                Term::Select(_, a, b) | Term::Add(a, b)
+                Term::Select(_, a, b)
+                | Term::Add(a, b)
+                | Term::Max(a, b)
+                | Term::Min(a, b)
+                | Term::RCmp(_, a, b)
                     if masks_differ && self.drowns_mask(values, i, [a, b]) =>
                 {
                     return None;
