@@ -252,6 +252,7 @@ impl Reading for Readings {
             .collect();
         let mut out = Readings::default();
         let exact = exact::numbers(store, roots, &constants);
+        let written = exact::written(&constants);
         for q in &constants {
             if limits.reached().is_some() {
                 return Readings::default();

@@ -126,16 +126,36 @@ pub(super) fn of_digits(q: &BigRational) -> Option<Meant> {
 
 /// True for a decimal fraction of as many digits as a double has, which no double is.
 fn has_digits_of_a_double(q: &BigRational) -> bool {
+    decimal(q).is_some_and(|n| n.to_string().len() >= DIGITS)
+}
+
+/// The digits of a decimal fraction that no float holds.
+fn decimal(q: &BigRational) -> Option<BigInt> {
+    if is_dyadic(q) {
+        return None;
+    }
     let ten = BigInt::from(10);
     let mut scaled = q.clone();
     // A decimal fraction has at most as many places as its denominator has bits.
     for _ in 0..q.denom().bits() {
-        if scaled.is_integer() {
-            break;
-        }
         scaled *= &ten;
+        if scaled.is_integer() {
+            return Some(scaled.to_integer());
+        }
     }
-    !is_dyadic(q) && scaled.is_integer() && scaled.numer().to_string().len() >= DIGITS
+    None
+}
+
+/// The decimal fractions among some constants, which only a formula writes, the shortest first: what a pattern is
+/// nearest to there is what it says, and no form.
+pub(super) fn written(constants: &[BigRational]) -> Vec<Meaning> {
+    let decimals = constants.iter().filter(|q| decimal(q).is_some());
+    let mut out: Vec<Meaning> = decimals
+        .map(|q| of_digits(q).map_or_else(|| Meaning::new(q.clone(), Base::One), |r| r.meaning))
+        .collect();
+    out.sort_by_key(|m| (m.factor.numer().bits() + m.factor.denom().bits(), m.clone()));
+    out.truncate(MAX_NUMBERS);
+    out
 }
 
 /// True for an integer over a power of two.
