@@ -31,10 +31,7 @@ const PAIRWISE: usize = 12;
 const CLAMPS: usize = 3;
 
 /// Sets up to this size are searched for elements between two others.
-const TRIPLES: usize = PAIRWISE;
-
-/// Elements of a larger set of which it is asked whether a constant lies in the middle between them and another.
-const MIDDLES: usize = 8;
+const TRIPLES: usize = 6;
 
 impl Ring {
     /// The larger of two values.
@@ -253,7 +250,7 @@ impl Ring {
             set.retain(|&p| p == keep || self.as_constant(p).is_none());
         }
         if set.len() > PAIRWISE {
-            return self.drop_middle(set, largest.map(|(p, _)| p));
+            return Ok(());
         }
         let mut i = 0;
         while i < set.len() {
@@ -288,21 +285,6 @@ impl Ring {
         Ok(())
     }
 
-    /// match `max {c, p, q, ...}` with p + q = 2 c; result without c; because the larger of two numbers is at least half of
-    /// their sum. A row of absolute values is padded with zeros.
-    fn drop_middle(&mut self, set: &mut Vec<PolyId>, middle: Option<PolyId>) -> Result<(), Fail> {
-        let Some(middle) = middle else { return Ok(()) };
-        let twice = self.add_scaled(middle, Coef::ONE, middle)?;
-        for p in set.iter().filter(|p| **p != middle).take(MIDDLES) {
-            let other = self.add_scaled(twice, Coef::MINUS_ONE, *p)?;
-            if set.contains(&other) {
-                set.retain(|q| *q != middle);
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// The largest of canonical polynomials.
     ///
     /// match `max {f * s | s in S}` with f >= 0; result `f * max(S)`; because a factor that is not negative keeps the order.
@@ -317,17 +299,9 @@ impl Ring {
             return self.val_mul(Val::term(front), inner);
         }
         // What all share goes first: a shared maximum is not to be spread over the elements.
-        let (mut set, mut before) = self.take_least(elements)?;
+        let (mut set, before) = self.take_least(elements)?;
         set = self.flatten(set)?;
         self.join_powers(&mut set)?;
-        if set.len() > PAIRWISE && before != PolyId::ZERO {
-            // The most frequent summands of a large set are not those of the sets that it was put together from.
-            for p in &mut set {
-                let whole = self.add_scaled(*p, Coef::ONE, before)?;
-                *p = self.identify(whole)?;
-            }
-            before = PolyId::ZERO;
-        }
         set.sort_unstable();
         set.dedup();
         self.drop_dominated(&mut set)?;

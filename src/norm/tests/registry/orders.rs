@@ -1,7 +1,7 @@
 //! Roundings, maxima, choices, and folds of these.
 
-use super::{Build, Operands, Rule};
-use crate::term::{Fun, RCmp, TermId};
+use super::{Operands, Rule};
+use crate::term::{Fun, RCmp};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -27,54 +27,6 @@ pub(super) const RULES: &[Rule] = &[
             let size = b.fun(Fun::Abs, x);
             let plain = b.select((RCmp::Eq, x, zero), y, z);
             (b.select((RCmp::Eq, size, zero), y, z), plain)
-        },
-    },
-    Rule {
-        name: "zero beside sizes",
-        pattern: "max(|x|, max(0, max(|y|, |z|)))",
-        result: "max(|x|, max(|y|, |z|))",
-        condition: "",
-        because: "the larger of x and -x is at least half of their sum",
-        sides: |b, &Operands { x, y, z, zero, .. }| {
-            let [u, v, w] = [x, y, z].map(|x| b.fun(Fun::Abs, x));
-            let (m, padded) = (b.max(v, w), b.max(zero, v));
-            let padded = b.max(padded, w);
-            (b.max(u, padded), b.max(u, m))
-        },
-    },
-    Rule {
-        name: "zero beside many sizes",
-        pattern: "max(0, max(|x|, max(|x + y|, ...)))",
-        result: "max(|x|, max(|x + y|, ...))",
-        condition: "",
-        because: "the larger of x and -x is at least half of their sum",
-        sides: |b, &Operands { x, y, z, zero, .. }| {
-            let pairs = [(x, y), (x, z), (y, z)];
-            let sums = pairs.map(|(u, v)| [b.add(u, v), b.sub(u, v)]);
-            let all = [x, y, z].into_iter().chain(sums.into_iter().flatten());
-            let all: Vec<TermId> = all.map(|u| b.fun(Fun::Abs, u)).collect();
-            let largest =
-                |b: &mut Build, all: &[TermId]| all[1..].iter().fold(all[0], |m, u| b.max(m, *u));
-            let (whole, padded) = (largest(b, &all), b.max(zero, all[0]));
-            let rest = largest(b, &all[1..]);
-            (b.max(padded, rest), whole)
-        },
-    },
-    Rule {
-        name: "maximum of sizes in halves",
-        pattern: "max(max(|x|, |y|, ...), max(1, ..., |z|))",
-        result: "max(1, max(|x|, max(|y|, ...)))",
-        condition: "",
-        because: "a maximum does not depend on the order",
-        sides: |b, &Operands { x, y, z, one, .. }| {
-            let (u, v, w) = (b.add(x, y), b.sub(x, z), b.add(y, z));
-            let all = [x, y, z, u, v, w].map(|u| b.fun(Fun::Abs, u));
-            let largest = |b: &mut Build, first: TermId, all: &[TermId]| {
-                all.iter().fold(first, |m, u| b.max(m, *u))
-            };
-            let (left, right) = (largest(b, all[0], &all[1..3]), largest(b, one, &all[3..]));
-            let whole = largest(b, all[0], &all[1..]);
-            (b.max(left, right), b.max(whole, one))
         },
     },
     Rule {
