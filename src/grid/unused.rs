@@ -62,7 +62,8 @@ impl<'a> Whole<'a> {
     /// The whole, or that of other runs in which reads of what other CTAs write reach nothing.
     pub(super) fn excused(self, ranks: &[u64]) -> Covered {
         let launch = &self.subject.resolved.launch;
-        if launch.numbers || launch.words.is_some() {
+        let is_defective = !self.out.outcome.defects.is_empty();
+        if launch.numbers || launch.words.is_some() || is_defective {
             return self.finish();
         }
         let Some(mut foreign) = self.between.foreign() else {
@@ -109,7 +110,7 @@ impl<'a> Whole<'a> {
         !here.reads_foreign
             && self.out.whole == first.out.whole
             && self.out.ctas.len() == first.out.ctas.len()
-            && here.defects.len() <= there.defects.len()
+            && here.defects.is_empty()
             && here.unknowns.len() <= there.unknowns.len()
     }
 

@@ -97,7 +97,7 @@ pub(super) struct Trial {
     first: Option<Outcome>,
     /// The loads that raced in the first run, if every race is of a load and a later store.
     before: Option<FxHashSet<(Pc, Tid)>>,
-    /// The instructions of each race of the first run.
+    /// Those of each such pair of the first run.
     pairs: Vec<[Pc; 2]>,
     /// True while these are tried as what the stores are made of.
     made: bool,
@@ -110,7 +110,7 @@ pub(super) struct Ended {
     racing: Option<FxHashSet<(Pc, Tid)>>,
     /// Serials of the values of what was taken to be of no use, each with its load.
     pub unknowns: Serials,
-    /// The instructions of each race.
+    /// The instructions of each pair that is a race if data have it so.
     pairs: Vec<[Pc; 2]>,
     /// True if every race is of a load and a later store.
     before: bool,
@@ -177,7 +177,9 @@ impl Machine<'_> {
         let held = self.order.held.as_ref().map(|h| &h.report);
         let mut of_held = held.into_iter().flat_map(|r| r.findings());
         let all = report.findings().all(is_load) && of_held.all(is_load) && !report.is_empty();
-        let pairs = report.findings().map(|r| [r.earlier.pc, r.later.pc]);
+        let decided = report.findings();
+        let decided = decided.filter(|r| r.conflict == Conflict::Conditional);
+        let pairs = decided.map(|r| [r.earlier.pc, r.later.pc]);
         let readers = report.readers().iter().copied();
         let readers = readers.filter(|r| matches!(self.inst(r.0).op, Op::Ld { .. }));
         let is_before = |r: &Race| {
@@ -314,11 +316,14 @@ fn is_race(d: &Finding<DefectKind>) -> bool {
     d.kind == DefectKind::DataRace
 }
 
-/// True if a run found a race, or a pair of accesses that is one if data have it so.
+/// True if a run found a race, or nothing wrong but a pair of accesses that is one if data have it so.
 fn has_race(out: &Outcome, pairs: &[[Pc; 2]]) -> bool {
     let mut decided = out.conditionals.iter().map(|c| &c.defect);
     let mut open = out.unknowns.iter();
-    out.defects.iter().any(is_race) || decided.any(is_race) || open.any(|u| is_of(pairs, &u.sites))
+    match out.defects.is_empty() {
+        true => decided.any(is_race) || open.any(|u| is_of(pairs, &u.sites)),
+        false => out.defects.iter().any(is_race),
+    }
 }
 
 /// True if some sites are those of one of some pairs.
