@@ -110,8 +110,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function!("expm1f", "libdevice_expm1", exponential_minus),
     function!("sinf", "libdevice_sin", |s, u| s.fun(Fun::Sin, u[0])),
     function!("cosf", "libdevice_cos", |s, u| s.fun(Fun::Cos, u[0])),
-    function!("sincosf", "libdevice_sincos", 0, |s, u| s.fun(Fun::Sin, u[0])),
-    function!("sincosf", "libdevice_sincos", 1, |s, u| s.fun(Fun::Cos, u[0])),
+    function!("sincosf", "libdevice_sincos", 0, |s, u| s
+        .fun(Fun::Sin, u[0])),
+    function!("sincosf", "libdevice_sincos", 1, |s, u| s
+        .fun(Fun::Cos, u[0])),
     function!("log10f", "libdevice_log10", logarithm10),
     function!("coshf", "libdevice_cosh", |s, u| hyperbolic(s, u[0], false)),
     function!("asinhf", "libdevice_asinh", area_sine),
@@ -127,11 +129,17 @@ pub(super) const FUNCTIONS: &[Function] = &[
     // The same of a later library.
     function!("erff", "libdevice_13_erf", |s, u| s.fun(Fun::Erf, u[0])),
     function!("normcdff", "libdevice_13_normcdf", normal),
-    function!("sinhf", "libdevice_13_sinh", |s, u| hyperbolic(s, u[0], true)),
-    function!("sincosf", "libdevice_13_sincos", 0, |s, u| s.fun(Fun::Sin, u[0])),
-    function!("sincosf", "libdevice_13_sincos", 1, |s, u| s.fun(Fun::Cos, u[0])),
+    function!("sinhf", "libdevice_13_sinh", |s, u| hyperbolic(
+        s, u[0], true
+    )),
+    function!("sincosf", "libdevice_13_sincos", 0, |s, u| s
+        .fun(Fun::Sin, u[0])),
+    function!("sincosf", "libdevice_13_sincos", 1, |s, u| s
+        .fun(Fun::Cos, u[0])),
     function!("log10f", "libdevice_13_log10", logarithm10),
-    function!("coshf", "libdevice_13_cosh", |s, u| hyperbolic(s, u[0], false)),
+    function!("coshf", "libdevice_13_cosh", |s, u| hyperbolic(
+        s, u[0], false
+    )),
     function!("asinhf", "libdevice_13_asinh", area_sine),
     function!("acoshf", "libdevice_13_acosh", area_cosine),
     function!("atanhf", "libdevice_13_atanh", area_tangent),

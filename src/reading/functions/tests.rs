@@ -82,8 +82,10 @@ fn in_range(p: &Pattern, ends: (f64, f64)) -> (TermStore, TermId, TermId) {
     (s, t, u)
 }
 
+/// Whether a term is a function; a multiple of one is none.
 fn is_found(s: &TermStore, t: TermId) -> bool {
-    Idioms::of(s, &[t], &Limits::NONE).map.contains_key(&t)
+    let found = Idioms::of(s, &[t], &Limits::NONE);
+    found.map.get(&t).is_some_and(|p| p.factor.is_none())
 }
 
 /// What facts leave of the code of a function is the function still, and none with another constant.
