@@ -89,7 +89,6 @@ NORM_BACK = {"x": P, "w": P, "d": P, "mean_in": P, "scale_in": P, "dx": P, "n": 
 SOFTMAX_BACK = {"y": P, "d": P, "dx": P, "n": I, "tile": C}
 SWIGLU_BACK = {"a": P, "b": P, "d": P, "da": P, "db": P, "n": I, "tile": C}
 LARGEST_ROW = {"x": P, "y": "*i32", "n": I, "tile": C, "first": C}
-TURNED = {"x": P, "positions": P, "frequencies": P, "y": P, "half": C, "sign": C}
 SURPRISE = {"p": P, "q": P, "y": P, "n": I, "tile": C, "factor": C}
 
 KEPT = {"x": P, "keep": "*i32", "y": P, "n": C, "way": C, "mask": C, "guard": C}
@@ -217,8 +216,6 @@ BUILDS = [
     ("swiglu_backward", layers.swiglu_backward, SWIGLU_BACK, {"tile": 32}, 1),
     ("largest", layers.largest, LARGEST_ROW, {"tile": 1024, "first": 1}, 4),
     ("largest_any_of_equals", layers.largest, LARGEST_ROW, {"tile": 1024, "first": 0}, 4),
-    ("turned", layers.turned, TURNED, {"half": 4, "sign": 1}, 1),
-    ("turned_back", layers.turned, TURNED, {"half": 4, "sign": -1}, 1),
     ("surprise", layers.surprise, SURPRISE, {"tile": 32, "factor": 1.0}, 1),
     ("surprise_scaled", layers.surprise, SURPRISE, {"tile": 32, "factor": 1.001}, 1),
     ("masked_softmax_plain", updates.masked_softmax, KEPT, {**KEEP, "way": 0}, 1),

@@ -315,18 +315,6 @@ def largest(x, y, n, tile: tl.constexpr, first: tl.constexpr):
 
 
 @triton.jit
-def turned(x, positions, frequencies, y, half: tl.constexpr, sign: tl.constexpr):
-    """The halves of each row turned by the product of its position and a frequency"""
-    row = tl.program_id(0)
-    j = tl.arange(0, half)
-    angle = tl.load(positions + row) * tl.load(frequencies + j)
-    c, s = tl.cos(angle), tl.sin(angle) * sign
-    low, high = tl.load(x + row * 2 * half + j), tl.load(x + row * 2 * half + half + j)
-    tl.store(y + row * 2 * half + j, low * c - high * s)
-    tl.store(y + row * 2 * half + half + j, high * c + low * s)
-
-
-@triton.jit
 def surprise(p, q, y, n, tile: tl.constexpr, factor: tl.constexpr):
     """-p log(q) of probabilities, and the error function of p in place of a number"""
     i = tl.program_id(0) * tile + tl.arange(0, tile)
