@@ -194,7 +194,11 @@ pub(super) struct Found {
 
 impl Found {
     /// The warning about a pair of instructions, if there is one.
-    pub(super) fn warned(&mut self, kind: WarningKind, pcs: [Pc; 2]) -> Option<&mut Finding<WarningKind>> {
+    pub(super) fn warned(
+        &mut self,
+        kind: WarningKind,
+        pcs: [Pc; 2],
+    ) -> Option<&mut Finding<WarningKind>> {
         self.warnings.get_mut(&(kind, pcs.to_vec()))
     }
 }
