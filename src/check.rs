@@ -182,6 +182,23 @@ pub(crate) fn one_launch_each(specs: &[KernelSpec], flag: &str) -> Result<(), Fa
     }
 }
 
+/// Writes that are equal over the reals only, by different instructions, are a race; an open question where a limit kept
+/// the numbers from being run again with how they were made.
+pub(crate) fn take_real_equal(outcome: &mut Outcome, forgotten: bool) {
+    let races = take_defects(outcome, |k| k == sim::WarningKind::RealEqualRace);
+    match forgotten {
+        false => outcome.defects.extend(races),
+        true => outcome
+            .unknowns
+            .extend(races.into_iter().map(|f| sim::Finding {
+                kind: UnknownKind::Limit,
+                message: f.message,
+                count: f.count,
+                sites: f.sites,
+            })),
+    }
+}
+
 /// True if both are one entry of one text.
 pub(crate) fn is_one(a: &Lowered, b: &Lowered) -> bool {
     let [a, b] = [a, b].map(|l| &l.kernel);

@@ -10,8 +10,8 @@ use crate::alone::{Alone, asked, bound};
 use crate::answer::{self, Command, ErrorKind, Finding};
 use crate::any;
 use crate::check::{
-    Found, assumptions, counted, limits, make_strict, one_launch_each, ran, remember, take_defects,
-    times,
+    Found, assumptions, counted, limits, make_strict, one_launch_each, ran, remember,
+    take_real_equal, times,
 };
 use crate::decide;
 use crate::decide::bounds::Settled;
@@ -23,7 +23,7 @@ use crate::number::{Value, decode};
 use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::rounding::schedules::same_bits;
-use crate::sim::{Side, WarningKind};
+use crate::sim::Side;
 use crate::spec::{ElemTy, KernelSpec, Layers, Limits, Options, Setup, Which};
 use crate::{cases, trial};
 
@@ -167,9 +167,11 @@ impl Looked<'_> {
         let mut side = self.run(setup);
         // Bits of computed numbers decide something: again, with numbers that remember how they were made.
         let store = &side.outcome.store;
-        if (store.has_merged() || store.has_flips()) && limits.reached().is_none() {
+        let mut forgotten = store.has_merged() || store.has_flips();
+        if forgotten && limits.reached().is_none() {
             remember(setup, self.lowered);
             side = self.run(setup);
+            forgotten = false;
         }
         let mut places = self.places(setup, &side);
         // What guards a place may be values that no address depends on.
@@ -178,8 +180,7 @@ impl Looked<'_> {
             places = self.places(setup, &side);
         }
         // A race is about bits; what is equal over the reals is none only where a warp stores it at once.
-        let races = take_defects(&mut side.outcome, |k| k == WarningKind::RealEqualRace);
-        side.outcome.defects.extend(races);
+        take_real_equal(&mut side.outcome, forgotten);
         let simulated = Instant::now();
         if options.strict {
             let strict = make_strict(&mut side.outcome);

@@ -22,7 +22,7 @@ use crate::alone::{Alone, asked};
 use crate::answer::{
     self, Breaks, Command, Finding, Part, Slack, State, Synchronisation, UnknownKind,
 };
-use crate::check::{counted, limits, take_defects};
+use crate::check::{counted, limits, take_real_equal};
 use crate::decide::{self, Coverage};
 use crate::explain;
 use crate::grid::{Covered, Subject};
@@ -32,7 +32,7 @@ use crate::kernel::{Inst, Kernel, Op, Pc, Scope};
 use crate::race::race;
 use crate::report::launches;
 use crate::report::{Failure, Report, Verdict};
-use crate::sim::{Outcome, WarningKind, Writes};
+use crate::sim::{Outcome, Writes};
 use crate::spec::manifest::Settings;
 use crate::spec::{Layers, Which};
 use crate::term::ArrayId;
@@ -129,8 +129,8 @@ fn run(alone: &Alone, deciding: &decide::Options, without_values: bool) -> Cover
     };
     let mut covered = asked(&subject);
     let store = &covered.outcome.store;
-    let needs_trees = store.has_merged() || store.has_flips();
-    if needs_trees && deciding.limits.reached().is_none() {
+    let mut forgotten = store.has_merged() || store.has_flips();
+    if forgotten && deciding.limits.reached().is_none() {
         let mut resolved = whole.resolved.clone();
         resolved.launch.trees = Some(0);
         covered = asked(&Subject {
@@ -138,9 +138,9 @@ fn run(alone: &Alone, deciding: &decide::Options, without_values: bool) -> Cover
             resolved: &resolved,
             ..subject
         });
+        forgotten = false;
     }
-    let races = take_defects(&mut covered.outcome, |k| k == WarningKind::RealEqualRace);
-    covered.outcome.defects.extend(races);
+    take_real_equal(&mut covered.outcome, forgotten);
     covered
 }
 
