@@ -230,7 +230,7 @@ fn a_remainder_has_the_sign_of_what_is_divided() {
     let [x, y] = [0, 4].map(|i| s.bytes(IN, i, 32));
     let (zero, seven, last) = (s.bits(32, 0), s.bits(32, 7), s.bits(32, 31));
     // The remainder that rounds down, by the sign of the remainder and by that of what is divided.
-    let mut floored = |by: TermId, op: BitsOp| {
+    let floored = |s: &mut TermStore, by: TermId, op: BitsOp| {
         let r = s.bits_op(op, x, by);
         let more = s.bits_op(BitsOp::Add, r, by);
         let p = s.icmp(ICmp::SLt, r, zero);
@@ -241,12 +241,12 @@ fn a_remainder_has_the_sign_of_what_is_divided() {
         let part = s.bits_op(BitsOp::And, part, sign);
         [one, s.bits_op(BitsOp::Add, r, part), more]
     };
-    let [a, b, more] = floored(seven, BitsOp::SRem);
+    let [a, b, more] = floored(&mut s, seven, BitsOp::SRem);
     assert!(equal(&s, a, b) && !thorough(&s, a, more));
     // A divisor that data decide; without signs the remainder has none.
-    let [a, b, _] = floored(y, BitsOp::SRem);
+    let [a, b, _] = floored(&mut s, y, BitsOp::SRem);
     assert!(equal(&s, a, b));
-    let [a, b, _] = floored(seven, BitsOp::URem);
+    let [a, b, _] = floored(&mut s, seven, BitsOp::URem);
     assert!(!thorough(&s, a, b));
     // A remainder by 7 is below 7, which its bits alone do not say, and below 8.
     let r = s.bits_op(BitsOp::URem, x, seven);
