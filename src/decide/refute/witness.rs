@@ -28,6 +28,9 @@ use crate::term::{ArrayId, Fun, Sort, Term, TermId, TermStore};
 /// How many times larger than all scores a finite mask is.
 const MASKED: f64 = 16.0;
 
+/// A finite mask of this size stands for minus infinity alone; smaller ones may be bounds that somebody means.
+const LARGE_MASK: f64 = 5e8;
+
 /// An input on which the terms differ.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
@@ -278,8 +281,8 @@ impl<'s> Hunt<'s> {
         checked
     }
 
-    /// Whether one of two operands is a finite mask that does not lie far below the other, which is none.
-    fn drowns_mask(&self, values: &[Value], i: usize, operands: [TermId; 2]) -> bool {
+    /// Whether one of two operands is a finite mask of at least a size that does not lie far below the other, which is none.
+    fn drowns_mask(&self, values: &[Value], i: usize, operands: [TermId; 2], least: f64) -> bool {
         let kids = self.cone.kids(i);
         let [x, y] = [kids.len() - 2, kids.len() - 1].map(|k| kids[k] as usize);
         let mask = |t| self.store.as_const(t).filter(|c| masks::is_mask(c));
@@ -291,7 +294,8 @@ impl<'s> Hunt<'s> {
                 };
                 let is_known = self.store.as_const(self.cone.ids()[other]).is_some();
                 let other = values[other].approx().unwrap_or(0.0);
-                !is_known && other.is_finite() && other.abs() >= size.abs() / MASKED
+                let size = size.abs();
+                !is_known && other.is_finite() && size >= least && other.abs() >= size / MASKED
             })
     }
 
@@ -300,11 +304,14 @@ impl<'s> Hunt<'s> {
     ///
     /// The logarithm of zero is minus infinity, but nobody means that: where only the optimized kernel
     /// takes it, a NaN that comes from something else still counts. Nor does anybody mean scores that a finite mask does
-    /// not lie far below, where a side masks with minus infinity.
+    /// not lie far below, where a side masks with minus infinity or the mask is a large one.
     fn fitness(&self, values: &[Value]) -> Option<bool> {
         let mut zeros = false;
         let is_infinite = |t: &TermId| matches!(self.store.get(*t), Term::Inf { neg: true });
-        let masks_differ = self.cone.ids().iter().any(is_infinite);
+        let least = match self.cone.ids().iter().any(is_infinite) {
+            true => 0.0,
+            false => LARGE_MASK,
+        };
         for (i, (&t, v)) in self.cone.ids().iter().zip(values).enumerate() {
             match self.store.get(t) {
                 // A number that is known, and has an enclosure, is no input.
@@ -319,7 +326,7 @@ impl<'s> Hunt<'s> {
                 | Term::Max(a, b)
                 | Term::Min(a, b)
                 | Term::RCmp(_, a, b)
-                    if masks_differ && self.drowns_mask(values, i, [a, b]) =>
+                    if self.drowns_mask(values, i, [a, b], least) =>
                 {
                     return None;
                 }
