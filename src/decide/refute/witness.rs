@@ -321,15 +321,13 @@ impl<'s> Hunt<'s> {
                 } => {}
                 // Elements are finite numbers.
                 Term::Elem { .. } if !matches!(v, Value::Exact(_)) => return None,
+                // A choice may be a bound that somebody means, where nothing is masked with minus infinity.
                 Term::Select(_, a, b)
-                | Term::Add(a, b)
-                | Term::Max(a, b)
-                | Term::Min(a, b)
-                | Term::RCmp(_, a, b)
-                    if self.drowns_mask(values, i, [a, b], least) =>
+                    if least == 0.0 && self.drowns_mask(values, i, [a, b], least) =>
                 {
                     return None;
                 }
+                Term::Add(a, b) if self.drowns_mask(values, i, [a, b], least) => return None,
                 Term::Fun(Fun::Log2, _) if *v == Value::Pole(Some(true)) => {
                     if self.of_reference[i] {
                         return None;
