@@ -291,7 +291,7 @@ fn low_bits_are_taken_off_without_a_borrow() {
     for x in [s.zero_extend(byte, 32), s.sign_extend(byte, 32), byte] {
         let w = s.width(x);
         let minus = s.bits(w, u64::MAX);
-        let mut taken_off = |s: &mut TermStore, mask: u64| {
+        let taken_off = |s: &mut TermStore, mask: u64| {
             let mask = s.bits(w, mask);
             let low = s.bits_op(BitsOp::And, x, mask);
             let low = s.bits_op(BitsOp::Mul, low, minus);
