@@ -50,6 +50,10 @@ impl Machine<'_> {
         let (NumTy::Int(IntTy { width, signed }), [src]) = (ty, srcs) else {
             return None;
         };
+        // Where floats are words, integer atomics are what they are.
+        if self.values.words.is_some() {
+            return None;
+        }
         let fmt = format(width)?;
         let larger = match op {
             AtomOp::Max => signed,

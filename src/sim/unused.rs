@@ -42,13 +42,16 @@ const MAX_RUNS: usize = 8;
 /// The loads whose values are unknowns, by their serials.
 pub(super) type Serials = FxHashMap<u32, (Pc, Tid)>;
 
+/// Ranges of bytes, ends excluded, each with the rank of a CTA.
+pub(crate) type Written = Vec<(u64, u64, u64)>;
+
 /// Loads of what other CTAs of the launch write, which are tried as of no use.
 #[derive(Clone, Debug, Default)]
 pub struct Foreign {
     /// The instructions.
     pub loads: FxHashSet<Pc>,
     /// Bytes of arrays that CTAs write, each with the rank of one of them; a list is in order, and its ranges are disjoint.
-    pub writes: BTreeMap<ArrayId, Vec<Vec<(u64, u64, u64)>>>,
+    pub writes: BTreeMap<ArrayId, Vec<Written>>,
 }
 
 impl Foreign {

@@ -414,7 +414,7 @@ proptest! {
         let (Value::Bits(x), Value::Bits(left)) = (&values[0], &values[1]) else {
             panic!("{values:?}");
         };
-        let field = *x as u32 >> shift & (1 << k) - 1;
+        let field = (*x as u32 >> shift) & ((1 << k) - 1);
         prop_assert_eq!(*left as u32, (*x as u32).wrapping_sub(field));
     }
 }

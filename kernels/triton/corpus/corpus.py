@@ -8,7 +8,7 @@
 `VOLTA_BINARY` is the program, and the package is on the path. A verdict is what a budget of work comes to, which is the same on
 every machine. What is packed: of each kernel one target, in rotation, and of its twin the next one. An entry that
 is not decided yet stands there as `unknown` with its reason, but for those that cost more than their share of work; what is
-decided wrongly ends the packing.
+decided wrongly is left out too, and named.
 """
 
 from __future__ import annotations
@@ -275,13 +275,14 @@ class Entry:
         return "\n".join([head, *self.lines, f"budget = {SHARE}", f"expect = {json.dumps(self.expect)}", ""])
 
     def settle(self, result: dict[str, Any]) -> bool:
-        """Takes over what it comes to today; false if that costs more than its share."""
+        """Takes over what it comes to today; false if that is wrong, or costs more than its share."""
         verdict = result["verdict"]
         if verdict == "unknown":
             self.expect, self.why = verdict, "; ".join(f"{u['kind']}: {u['message']}" for u in result["unknown"][:1])
             return all(u["kind"] != "limit" for u in result["unknown"])
         if verdict not in (WRONG if self.expect == WRONG[0] else (self.expect,)):
-            sys.exit(f"{self.name}: {verdict}")
+            self.why = f"WRONG, {verdict}"
+            return False
         self.expect = verdict
         return True
 

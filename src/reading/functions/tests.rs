@@ -106,11 +106,11 @@ fn functions_are_found_where_facts_decide_tests() {
                 missed.push((p.name, ends));
             }
             let constants = s.reachable(&[t]);
-            let constants = constants.into_iter().filter(|&c| {
+            let mut constants = constants.into_iter().filter(|&c| {
                 let c = s.as_const(c);
                 c.is_some_and(|c| !c.is_zero() && !c.abs().is_one())
             });
-            let Some(other) = constants.last() else {
+            let Some(other) = constants.next_back() else {
                 continue;
             };
             let from = s.clone();
