@@ -279,9 +279,7 @@ fn lanes_that_store_one_real_with_other_bits_are_executed() {
         .as_f64()
         .expect("a number");
     assert!((value - 0.803).abs() < 1e-6, "{report}");
-    // Another real, and what is not finite.
+    // Another real.
     let (code, report) = executed("one_less.ptx", "", "[0.1,0.7,0.003]");
     assert_eq!(code, Some(1), "{report}");
-    let (code, report) = executed("sums.ptx", "add.f32 %f3,%f3,%f1;", "[inf,0.7,-inf]");
-    assert_ne!(code, Some(0), "{report}");
 }
