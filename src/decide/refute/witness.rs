@@ -72,6 +72,8 @@ pub(crate) struct Hunt<'s> {
     expanded: bool,
     /// By position in the cone: whether the reference has the term.
     of_reference: Vec<bool>,
+    /// Something is masked with minus infinity.
+    masks: bool,
 }
 
 /// True if both sides evaluate as many terms of each function: then none stands for another, and
@@ -141,6 +143,7 @@ impl<'s> Hunt<'s> {
         let has = |t| first.ids().binary_search(t).is_ok();
         Hunt {
             of_reference: cone.ids().iter().map(has).collect(),
+            masks: (cone.ids().iter()).any(|&t| matches!(store.get(t), Term::Inf { neg: true })),
             floor,
             relative,
             same_functions,
@@ -307,11 +310,7 @@ impl<'s> Hunt<'s> {
     /// not lie far below, where a side masks with minus infinity or the mask is a large one.
     fn fitness(&self, values: &[Value]) -> Option<bool> {
         let mut zeros = false;
-        let is_infinite = |t: &TermId| matches!(self.store.get(*t), Term::Inf { neg: true });
-        let least = match self.cone.ids().iter().any(is_infinite) {
-            true => 0.0,
-            false => LARGE_MASK,
-        };
+        let least = if self.masks { 0.0 } else { LARGE_MASK };
         for (i, (&t, v)) in self.cone.ids().iter().zip(values).enumerate() {
             match self.store.get(t) {
                 // A number that is known, and has an enclosure, is no input.
@@ -323,7 +322,7 @@ impl<'s> Hunt<'s> {
                 Term::Elem { .. } if !matches!(v, Value::Exact(_)) => return None,
                 // A choice may be a bound that somebody means, where nothing is masked with minus infinity.
                 Term::Select(_, a, b)
-                    if least == 0.0 && self.drowns_mask(values, i, [a, b], least) =>
+                    if self.masks && self.drowns_mask(values, i, [a, b], least) =>
                 {
                     return None;
                 }

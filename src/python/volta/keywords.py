@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Any
-
-from .errors import KeywordError
 
 #: Keys of a manifest that a call may give as keywords.
 OPTIONS = frozenset(
@@ -24,12 +21,7 @@ SIGNATURE = ("args", "grid", "block", "dynamic_shared", "sizes", "timeout", "bud
 
 
 def options_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords of a call as keys of a launch."""
-    strange = sorted(set(options) - OPTIONS)
-    if strange:
-        close = difflib.get_close_matches(strange[0], [*OPTIONS, *SIGNATURE], n=1)
-        meant = f"did you mean {close[0]}=? " if close else ""
-        raise KeywordError(f"unknown keyword {strange[0]!r}; {meant}the options are {', '.join(sorted(OPTIONS))}")
+    """Options of a call, which `launches.asked` told from other keywords, as keys of a launch."""
     return {k.replace("_", "-"): v for k, v in options.items() if v is not None}
 
 

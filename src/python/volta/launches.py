@@ -33,13 +33,11 @@ def called(function: object) -> str:
 
 def parameters_of(value: object) -> list[str] | None:
     """The names of a Triton function's parameters, with or without its grid; `None` for anything else."""
-    shape = kernels.shape_of(value)
-    function = value if shape is None else shape[0]
-    if not kernels.is_jit(function):
+    if not kernels.is_triton(value):
         return None
     from .triton_kernels import unwrap
 
-    return [p.name for p in unwrap(function)[0].params]
+    return [p.name for p in unwrap(value)[0].params]
 
 
 @dataclass(frozen=True)
