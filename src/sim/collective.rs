@@ -7,8 +7,10 @@
 //! Source: PTX ISA 9.0, sections 9.7.9.6 (`shfl.sync`), 9.7.13.1 to 9.7.13.13.
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{AtomOp, FloatOp, Guard, IntTy, NumTy, Op, Pc, ShflMode, Src, VoteMode};
-use crate::term::{ICmp, TermId};
+use crate::kernel::{
+    AtomOp, FloatMods, FloatOp, Fmt, Guard, IntTy, NumTy, Op, Pc, ShflMode, Src, VoteMode,
+};
+use crate::term::{Fun, ICmp, TermId};
 
 use super::address::derive::Arg;
 use super::address::provenance::Prov;
@@ -357,8 +359,8 @@ impl Machine<'_> {
         ty: NumTy,
         abs: bool,
     ) -> Result<(), Stop> {
-        let zero = Val::Conc(0);
-        let mut acc: Option<Val> = None;
+        let mut values: Vec<Val> = Vec::new();
+        let (mut at, mut with_nan) = (None, false);
         for lane in lanes(members) {
             let pc = Pc(self.warps[w].pc[lane]);
             self.note_unset(w, pc);
@@ -366,52 +368,36 @@ impl Machine<'_> {
                 continue;
             };
             let (v, nan) = (self.src(w, *a, lane), *nan);
-            acc = Some(match (acc, ty) {
-                (prev, NumTy::Float(f)) => {
-                    let fop = if op == AtomOp::Min {
-                        FloatOp::Min
-                    } else {
-                        FloatOp::Max
-                    };
-                    let other = prev.unwrap_or(v);
-                    if let Some(r) = self.values.lane_extremum(fop, f, [abs, nan], [other, v]) {
-                        acc = Some(r);
-                        continue;
-                    }
-                    let words = self
-                        .values
-                        .extremum_word(pc, (fop, f), [abs, nan], [other, v]);
-                    if words.is_some() {
-                        acc = words;
-                        continue;
-                    }
-                    let mut x = self.values.real(v, f);
-                    if abs {
-                        x = self.values.store.fun(crate::term::Fun::Abs, x);
-                    }
-                    match prev {
-                        None if !abs && matches!(v, Val::Real(..)) => v,
-                        None => Val::Real(f, x),
-                        Some(p) => {
-                            let y = self.values.real(p, f);
-                            let t = self.extremum(fop, nan, &[y, x]);
-                            Val::Real(
-                                f,
-                                match abs {
-                                    true => t,
-                                    false => self.values.extremum(fop, f, [p, v], t),
-                                },
-                            )
-                        }
-                    }
-                }
-                (None, _) => v,
-                (Some(p), NumTy::Int(t)) => {
-                    let op = combining(op);
-                    self.int_values(w, lane, pc, op, t, [p, v, zero, zero])?
-                }
-            });
+            (at, with_nan) = (Some((lane, pc)), nan);
+            let v = match ty {
+                NumTy::Float(f) if abs => self.lane_number(pc, (op, f), [true, nan], [v, v]),
+                _ => v,
+            };
+            // A minimum and a maximum, and bits that are joined, take a value in once.
+            let once = !matches!(op, AtomOp::Add | AtomOp::Xor);
+            if !(once && values.contains(&v)) {
+                values.push(v);
+            }
         }
+        let Some((lane, pc)) = at else { return Ok(()) };
+        // By halves, as a butterfly does it: what looks into the result needs no deep one.
+        while values.len() > 1 {
+            let mut halves = Vec::with_capacity(values.len().div_ceil(2));
+            for pair in values.chunks(2) {
+                halves.push(match (pair, ty) {
+                    (&[p, v], NumTy::Float(f)) => {
+                        self.lane_number(pc, (op, f), [false, with_nan], [p, v])
+                    }
+                    (&[p, v], NumTy::Int(t)) => {
+                        let zero = Val::Conc(0);
+                        self.int_values(w, lane, pc, combining(op), t, [p, v, zero, zero])?
+                    }
+                    _ => pair[0],
+                });
+            }
+            values = halves;
+        }
+        let acc = values.pop();
         for lane in lanes(members) {
             let pc = Pc(self.warps[w].pc[lane]);
             if let (Op::Redux { dst, .. }, Some(v)) = (&self.inst(pc).op, acc) {
@@ -420,6 +406,43 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The extremum of the numbers of two lanes; with `abs` the magnitude of the first.
+    fn lane_number(
+        &mut self,
+        pc: Pc,
+        (op, f): (AtomOp, Fmt),
+        [abs, nan]: [bool; 2],
+        v: [Val; 2],
+    ) -> Val {
+        let op = match op {
+            AtomOp::Min => FloatOp::Min,
+            _ => FloatOp::Max,
+        };
+        let known = self.values.lane_extremum(op, f, [abs, nan], v);
+        if let Some(known) = known.or_else(|| self.values.extremum_word(pc, (op, f), [abs, nan], v))
+        {
+            return known;
+        }
+        let [x, y] = v.map(|v| self.values.real(v, f));
+        let mods = FloatMods {
+            nan: nan && !abs,
+            ..FloatMods::default()
+        };
+        Val::Real(
+            f,
+            match abs {
+                true => {
+                    let t = self.values.store.fun(Fun::Abs, x);
+                    self.values.exact(FloatOp::Abs, (f, mods), [v[0]], t)
+                }
+                false => {
+                    let t = self.extremum(op, nan, &[x, y]);
+                    self.values.exact(op, (f, mods), v, t)
+                }
+            },
+        )
     }
 }
 

@@ -109,11 +109,22 @@ impl Values {
 
     /// The larger or the smaller of two numbers, with what it was chosen among where that was computed.
     pub fn extremum(&mut self, op: FloatOp, fmt: Fmt, v: [Val; 2], t: TermId) -> TermId {
+        self.exact(op, (fmt, FloatMods::default()), v, t)
+    }
+
+    /// The result of an operation that rounds nothing, with the operation where one of its operands was computed.
+    pub(super) fn exact<const N: usize>(
+        &mut self,
+        op: FloatOp,
+        (fmt, mods): (Fmt, FloatMods),
+        v: [Val; N],
+        t: TermId,
+    ) -> TermId {
         let operands = v.map(|v| (v, fmt));
         if !self.remembers(true, &operands, t) {
             return t;
         }
-        let shape = Shape::new(Kind::Float(op), fmt, fmt, FloatMods::default());
+        let shape = Shape::new(Kind::Float(op), fmt, fmt, mods);
         let operands = v.map(|v| self.operand(v, fmt));
         self.store.made(t, shape, &operands)
     }

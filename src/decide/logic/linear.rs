@@ -167,37 +167,53 @@ pub(in crate::decide) fn is_empty(region: &[(Linear, Sign)]) -> bool {
             Sign::Zero => vec![up(), down()],
         }
     });
-    contradict(all.collect())
+    contradict(all.collect()).is_some()
 }
 
-/// True only if no values of the variables fulfil all constraints.
-pub(super) fn contradict<V: Ord + Copy>(mut list: Vec<Constraint<V>>) -> bool {
+/// A constraint that follows from others.
+struct Derived<V: Ord> {
+    of: Constraint<V>,
+    /// A bit for each place in the list that it follows from.
+    from: Vec<u64>,
+}
+
+/// The places of constraints that no values of the variables fulfil together; `None` if it is not known that there are any.
+pub(super) fn contradict<V: Ord + Copy>(list: Vec<Constraint<V>>) -> Option<Vec<usize>> {
+    let words = list.len().div_ceil(64);
+    let given = list.into_iter().enumerate().map(|(i, of)| {
+        let mut from = vec![0; words];
+        from[i / 64] = 1 << (i % 64);
+        Derived { of, from }
+    });
+    let mut list: Vec<Derived<V>> = given.collect();
     loop {
-        if list.iter().any(Constraint::is_violated) {
-            return true;
+        if let Some(violated) = list.iter().find(|d| d.of.is_violated()) {
+            let is_set = |i: &usize| violated.from[i / 64] >> (i % 64) & 1 == 1;
+            return Some((0..words * 64).filter(is_set).collect());
         }
-        list.retain(|c| c.form.as_constant().is_none());
-        let Some(v) = cheapest(&list) else {
-            return false;
-        };
+        list.retain(|d| d.of.form.as_constant().is_none());
+        let v = cheapest(&list)?;
         let (mut rest, mut lower, mut upper) = (Vec::new(), Vec::new(), Vec::new());
-        for c in list {
-            match c.form.terms.get(&v) {
-                None => rest.push(c),
-                Some(k) if k.is_positive() => lower.push(c),
-                Some(_) => upper.push(c),
+        for d in list {
+            match d.of.form.terms.get(&v) {
+                None => rest.push(d),
+                Some(k) if k.is_positive() => lower.push(d),
+                Some(_) => upper.push(d),
             }
         }
         if rest.len() + lower.len() * upper.len() > MAX_CONSTRAINTS {
-            return false;
+            return None;
         }
         for l in &lower {
             for u in &upper {
                 // Both scaled so that the variable cancels, by positive factors.
-                let (a, b) = (l.form.terms[&v].clone(), -u.form.terms[&v].clone());
-                rest.push(Constraint {
-                    form: l.form.times(&b).plus(&a, &u.form),
-                    strict: l.strict || u.strict,
+                let (a, b) = (l.of.form.terms[&v].clone(), -u.of.form.terms[&v].clone());
+                rest.push(Derived {
+                    of: Constraint {
+                        form: l.of.form.times(&b).plus(&a, &u.of.form),
+                        strict: l.of.strict || u.of.strict,
+                    },
+                    from: l.from.iter().zip(&u.from).map(|(l, u)| l | u).collect(),
                 });
             }
         }
@@ -206,10 +222,10 @@ pub(super) fn contradict<V: Ord + Copy>(mut list: Vec<Constraint<V>>) -> bool {
 }
 
 /// The variable whose elimination makes the fewest constraints.
-fn cheapest<V: Ord + Copy>(list: &[Constraint<V>]) -> Option<V> {
+fn cheapest<V: Ord + Copy>(list: &[Derived<V>]) -> Option<V> {
     let mut ends: BTreeMap<V, (usize, usize)> = BTreeMap::new();
-    for c in list {
-        for (v, k) in &c.form.terms {
+    for d in list {
+        for (v, k) in &d.of.form.terms {
             let (lower, upper) = ends.entry(*v).or_default();
             match k.is_positive() {
                 true => *lower += 1,

@@ -184,19 +184,30 @@ impl<'r> System<'r> {
                 .chain(more.iter().cloned())
                 .collect()
         };
-        let mut core: Vec<usize> = (0..self.of.len())
-            .filter(|&i| self.of[i].is_some())
-            .collect();
-        if !contradict(all(&core)) {
-            return None;
-        }
+        // Of some places, those that a contradiction of them rests on.
+        let among = |places: &[usize]| -> Option<Vec<usize>> {
+            let rests = contradict(all(places))?;
+            Some(
+                rests
+                    .into_iter()
+                    .filter_map(|i| places.get(i).copied())
+                    .collect(),
+            )
+        };
+        let constrained = (0..self.of.len()).filter(|&i| self.of[i].is_some());
+        let mut core = among(&constrained.collect::<Vec<usize>>())?;
         let mut at = 0;
         while at < core.len() && limits.reached().is_none() {
             let mut fewer = core.clone();
             fewer.remove(at);
-            match contradict(all(&fewer)) {
-                true => core = fewer,
-                false => at += 1,
+            match among(&fewer) {
+                Some(rests) => {
+                    // Places ascend: what stands before it has been tried.
+                    let tried = core[at];
+                    core = rests;
+                    at = core.partition_point(|&place| place < tried);
+                }
+                None => at += 1,
             }
         }
         Some(core)

@@ -77,6 +77,16 @@ def test_a_tuner_may_ask_for_a_benchmarker_and_not_use_it() -> None:
             measured(lambda: None, quantiles=(0.5,))
 
 
+def test_what_a_configuration_says_the_launch_does_not() -> None:
+    args = (arg.input("f32", 32), arg.output("f32", 32), 32)
+    with pytest.raises(volta.InputError, match="its configuration says num_warps=1: num_warps=4 cannot be given"):
+        volta.triton(kernels.doubled_in_tiles, *args, grid=(2,), num_warps=4)
+    assert (
+        volta.triton(kernels.doubled_in_tiles, *args, grid=(2,), num_warps=1).ptx
+        == volta.triton(kernels.doubled_in_tiles, *args, grid=(2,)).ptx
+    )
+
+
 def test_specialised_arguments() -> None:
     # A 1 is a constant of the kernel and no parameter of it.
     k = volta.triton(kernels.copy_then_scale, arg.input("f32", 32), arg.output("f32", 32), 1, 2.0, grid=(1,), B=32, num_warps=1)

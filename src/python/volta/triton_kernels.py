@@ -210,7 +210,7 @@ def triton(
     for wrapper in wrappers:
         if hasattr(wrapper, "configs"):
             chosen = _chosen(function, wrapper.configs, config).all_kwargs()
-            _not_tuned(function, chosen, bound)
+            _not_tuned(function, chosen, options | bound)
             bound |= chosen
         elif hasattr(wrapper, "values") and isinstance(wrapper.values, Mapping):
             for name, value in wrapper.values.items():
