@@ -2,4 +2,5 @@
 
 mod covered;
 mod lines;
+mod pages;
 mod parse;
