@@ -79,7 +79,7 @@ fn lines(page: &str) -> Vec<(usize, String, Vec<String>)> {
 /// Where the links of a line lead.
 fn links(text: &str) -> Vec<&str> {
     let ends = text.match_indices("](").map(|(at, _)| &text[at + 2..]);
-    ends.filter_map(|rest| Some(rest.split_once(')')?.0.split(' ').next()?))
+    ends.filter_map(|rest| rest.split_once(')')?.0.split(' ').next())
         .collect()
 }
 
