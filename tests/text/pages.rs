@@ -2,7 +2,7 @@
 //!
 //! Every relative link of every `.md` file leads to a file, and its `#anchor` to a heading of that file. In the pages for
 //! engineers, `src/docs` and `.github`, each piece of code that is a path with an ending is one of the repository, or below
-//! `src`. Links inside of code are none. Not claimed: anything about links to other hosts.
+//! `src`; a word in capitals stands for any name. Links inside of code are none. Not claimed: anything about links to other hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -152,6 +152,12 @@ fn broken(root: &Path, page: &Path, link: &str) -> Option<String> {
     }
 }
 
+/// Whether a part of a path stands for any name: a word in capitals.
+fn is_open(part: &str) -> bool {
+    let stem = part.split('.').next().unwrap_or(part);
+    stem.len() > 1 && stem != "README" && stem.chars().all(|c| c.is_ascii_uppercase())
+}
+
 /// Whether a piece of code is the path of a file: words with slashes between them, and an ending.
 fn is_path(code: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
@@ -160,6 +166,7 @@ fn is_path(code: &str) -> bool {
     code.contains('/')
         && code.chars().all(is_word)
         && !code.starts_with('/')
+        && !code.split('/').any(is_open)
         && (name.is_empty() || (!ending.is_empty() && ending.chars().all(char::is_alphabetic)))
 }
 
@@ -222,7 +229,7 @@ fn wrong_links_are_found() {
     let page = docs.join("page.md");
     let text = "# A page: of `two` words\n\n## Twice\n\n## Twice\n\n\
         [a](page.md) [b](#twice-1) [c](page.md#a-page-of-two-words) [d](https://host/x.md) `[e](none.md)`\n\n    \
-        [f](none.md)\n\n```\n[g](none.md)\n```\n* [h](none.md)\n    [i](#none)\n`docs/page.md` `docs/none.rs` `a/b`\n\
+        [f](none.md)\n\n```\n[g](none.md)\n```\n* [h](none.md)\n    [i](#none)\n`docs/page.md` `docs/none.rs` `a/b` `docs/STEM.rs`\n\
         [j](../../../out.md)\n";
     fs::write(&page, text).expect("writable");
     let found = wrong(&dir, &[page]);
