@@ -26,7 +26,7 @@
 //! ```
 //!
 //! Folders are stages, files are techniques; each arrow is one function and each waist one type.
-//! In reading order:
+//! `src/docs/architecture.md` has a page for each waist, and says how to add to it. In reading order:
 //!
 //! * [`foreign`]: text of others as it may be shown, in every format.
 //! * [`diag`]: spans, sources, and how a message with its lines is rendered.

@@ -4,7 +4,7 @@
 //! its own, merged into selects where ways meet. Which way is taken is part of the condition
 //! under which memory is accessed. Loops inside a region are walked around for as long as their
 //! own branches are known; a region with a barrier or another instruction that needs to know who
-//! takes part, or one that does not end, makes the kernel unstructured (design, section 3).
+//! takes part, or one that does not end, makes the kernel unstructured.
 //!
 //! Source: King, "Symbolic Execution and Program Testing" (1976), with the states merged at
 //! every post-dominator. At most one of the ways that meet was taken, and one of them was if

@@ -2,7 +2,7 @@
 //!
 //! Rounding is not modelled: an operation means what its name says. The one exception is the
 //! addition of a constant so large that the float result keeps few or no fraction bits, which
-//! programs use to round; it is never taken for a plain addition (design, section 3).
+//! programs use to round; it is never taken for a plain addition.
 //!
 //! Source: PTX ISA 9.0, sections 9.7.3 to 9.7.5.
 

@@ -1,5 +1,6 @@
-//! From text to kernels through the library: what is accepted, refused and covered.
+//! From text to kernels through the library: what is accepted, refused and covered; and the pages of the repository.
 
 mod covered;
 mod lines;
+mod pages;
 mod parse;
