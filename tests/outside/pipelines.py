@@ -2,13 +2,14 @@
 """Runs what the README tells others to put into their pipelines, as it stands, in the repository of a user.
 
     python3 -m venv target/outside && target/outside/bin/pip install -r tests/outside/requirements.txt
-    target/outside/bin/python tests/outside/pipelines.py [github] [gitlab] [pre-commit]
+    target/outside/bin/python tests/outside/pipelines.py [--program PATH] [github] [gitlab] [pre-commit]
 
 The GitHub action, the GitLab job and the pre-commit hook are read from where they stand, validated by the schemas of the
 package check-jsonschema, and executed with the shells and variables that the services give them: once where the manifest
 passes, once where an entry fails.  Nothing of the services is there: what a step `uses` is not run, only the files that it
 would take are looked for.  volta is built from this tree without optimisation.  Each of the
 three has a home of cargo of its own, hence builds everything: a minute for one, all of them if none is named.
+With `--program` the action's build ends with that program, which must be one of this tree; what it would build is looked at only.
 """
 
 import os
@@ -81,6 +82,26 @@ def validate(schema, text, scratch, *more):
     file = scratch / "checked.yml"
     file.write_text(text)
     sh(BIN / "check-jsonschema", "--builtin-schema", f"vendor.{schema}", *more, file, stdout=subprocess.DEVNULL)
+
+
+def built(scratch, program):
+    """A folder with a `cargo` whose `build --release` of a tree with a lock file ends with a program that is there already."""
+    folder = scratch / "built"
+    folder.mkdir()
+    file = folder / "cargo"
+    file.write_text(BUILT.format(cargo=shutil.which("cargo"), program=pathlib.Path(program).resolve()))
+    file.chmod(0o755)
+    return folder
+
+
+BUILT = """#!/usr/bin/env bash
+set -euo pipefail
+[ "$1" = build ] || exec "{cargo}" "$@"
+[[ "$*" = "build --release --locked --manifest-path "*" --target-dir "* ]]
+"{cargo}" metadata --locked --no-deps --format-version 1 --manifest-path "$5" > /dev/null
+mkdir -p "$7/release"
+cp "{program}" "$7/release/volta"
+"""
 
 
 def shell(script, folder, env, options):
@@ -171,11 +192,17 @@ def pre_commit(scratch, source, commit, folder, passes):
 
 
 def main():
+    global TARGET
     os.environ["CARGO_PROFILE_RELEASE_OPT_LEVEL"] = "0"
     os.environ["CARGO_PROFILE_RELEASE_DEBUG"] = "false"
-    TARGET.mkdir(parents=True, exist_ok=True)
+    words = sys.argv[1:]
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
+        if words[:1] == ["--program"]:
+            os.environ["PATH"] = f"{built(scratch, words[1])}:{os.environ['PATH']}"
+            TARGET = scratch / "target"
+            del words[:2]
+        TARGET.mkdir(parents=True, exist_ok=True)
         for file in (ROOT / ".github" / "workflows").iterdir():
             validate("github-workflows", file.read_text(), scratch)
         source, commit = upstream(scratch)
@@ -184,7 +211,7 @@ def main():
             "gitlab": lambda folder, passes: gitlab(scratch, source, folder, passes),
             "pre-commit": lambda folder, passes: pre_commit(scratch, source, commit, folder, passes),
         }
-        for name in sys.argv[1:] or services:
+        for name in words or services:
             folder = scratch / f"user of {name}"
             for passes in (True, False):
                 user(folder, passes)
