@@ -4,9 +4,14 @@
 //! fits, so that equal computations are equal terms, else in 64. Beyond that an integer is a real. Ranges are those
 //! of the element types and grow with each operation; no result wraps.
 
+use rustc_hash::FxHashMap;
+
 use super::ast::Cmp;
 use super::integer::Op;
-use crate::term::{BitsOp, ICmp, TermId, TermStore};
+use crate::term::{BitsOp, ICmp, Term, TermId, TermStore, sext};
+
+/// Choices of a word that is widened.
+const MOST_CHOICES: usize = 1 << 14;
 
 /// An integer in 32 or 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +78,7 @@ impl Word {
 
     /// Its bits in more of them.
     pub(super) fn widened(self, s: &mut TermStore, width: u8) -> TermId {
-        s.sign_extend(self.bits, width)
+        widened_choice(s, self.bits, width).unwrap_or_else(|| s.sign_extend(self.bits, width))
     }
 
     /// The same in as few bits as its range needs.
@@ -167,12 +172,41 @@ impl Word {
     pub(super) fn stored(self, s: &mut TermStore, of: u8, signed: bool) -> (TermId, bool) {
         let (lo, hi) = super::range(of, signed);
         if lo <= self.lo && self.hi <= hi {
-            let bits = s.sign_extend(self.bits, of);
-            return (bits, false);
+            return (self.widened(s, of), false);
         }
         let real = self.real(s);
         (s.clamp(of, signed, real), true)
     }
+}
+
+/// A choice among known integers in more bits.
+///
+/// match the sign extension of `p ? a : b`, a and b known or such choices / result `p ? a' : b'`, each known integer
+/// extended / because an extension of a choice is the choice of the extensions. `None` for other words: it would be
+/// done for each that is chosen among.
+fn widened_choice(s: &mut TermStore, bits: TermId, width: u8) -> Option<TermId> {
+    let from = s.width(bits);
+    if from >= width || !matches!(s.get(bits), Term::BitsSelect(..)) {
+        return None;
+    }
+    let below = s.met(&[bits], MOST_CHOICES, |t, open| match s.get(t) {
+        Term::BitsSelect(_, a, b) => {
+            open.extend([a, b]);
+            true
+        }
+        Term::BitsConst { .. } => true,
+        _ => false,
+    })?;
+    let mut wide: FxHashMap<TermId, TermId> = FxHashMap::default();
+    for t in below {
+        let image = match s.get(t) {
+            Term::BitsConst { value, .. } => s.bits(width, sext(value, from) as u64),
+            Term::BitsSelect(p, a, b) => s.select(p, *wide.get(&a)?, *wide.get(&b)?),
+            _ => return None,
+        };
+        wide.insert(t, image);
+    }
+    wide.get(&bits).copied()
 }
 
 /// A quotient or a remainder, rounded down, by a positive denominator.
