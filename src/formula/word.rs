@@ -255,3 +255,51 @@ fn divided(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::term::ArrayId;
+    use crate::term::eval::{Inputs, Mode, evaluate};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+        /// A choice that is widened inside is its sign extension, and a choice among other words is left alone.
+        #[test]
+        fn a_widened_choice_is_the_extension(
+            known in proptest::collection::vec(any::<i32>(), 3),
+            steps in proptest::collection::vec((any::<u8>(), any::<u8>(), any::<u8>(), any::<u16>()), 1..8),
+            inputs in proptest::collection::vec(proptest::array::uniform3(any::<u16>()), 8),
+        ) {
+            let mut s = TermStore::new();
+            let asked: Vec<TermId> = (0..3).map(|i| s.bytes(ArrayId(0), 2 * i, 16)).collect();
+            let mut words: Vec<TermId> = known.iter().map(|&v| s.bits(32, v as u32 as u64)).collect();
+            for &(q, a, b, c) in &steps {
+                let k = s.bits(16, c.into());
+                let p = s.icmp(ICmp::ULt, asked[q as usize % 3], k);
+                let [a, b] = [a, b].map(|i| words[i as usize % words.len()]);
+                words.push(s.select(p, a, b));
+            }
+            let last = words[words.len() - 1];
+            let (plain, wide) = (s.sign_extend(last, 64), widened_choice(&mut s, last, 64));
+            prop_assert_eq!(wide.is_some(), matches!(s.get(last), Term::BitsSelect(..)));
+            let open = s.bytes(ArrayId(1), 0, 32);
+            let p = s.icmp(ICmp::ULt, asked[0], asked[1]);
+            let mixed = s.select(p, open, last);
+            prop_assert_eq!(widened_choice(&mut s, mixed, 64), None);
+            let Some(wide) = wide else { return Ok(()) };
+            prop_assert_eq!(widened_choice(&mut s, wide, 64), None);
+            for x in inputs {
+                let mut at = Inputs::default();
+                for (i, v) in x.iter().enumerate() {
+                    at.set(ArrayId(0), 2 * i as u64, 2, u64::from(*v));
+                }
+                let found = evaluate(&s, &[plain, wide], &at, Mode::exact(64));
+                prop_assert_eq!(&found[0], &found[1]);
+            }
+        }
+    }
+}
