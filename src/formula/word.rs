@@ -4,9 +4,14 @@
 //! fits, so that equal computations are equal terms, else in 64. Beyond that an integer is a real. Ranges are those
 //! of the element types and grow with each operation; no result wraps.
 
+use rustc_hash::FxHashMap;
+
 use super::ast::Cmp;
 use super::integer::Op;
-use crate::term::{BitsOp, ICmp, TermId, TermStore};
+use crate::term::{BitsOp, ICmp, Term, TermId, TermStore, sext};
+
+/// Choices of a word that is widened.
+const MOST_CHOICES: usize = 1 << 14;
 
 /// An integer in 32 or 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +78,7 @@ impl Word {
 
     /// Its bits in more of them.
     pub(super) fn widened(self, s: &mut TermStore, width: u8) -> TermId {
-        s.sign_extend(self.bits, width)
+        widened_choice(s, self.bits, width).unwrap_or_else(|| s.sign_extend(self.bits, width))
     }
 
     /// The same in as few bits as its range needs.
@@ -167,12 +172,41 @@ impl Word {
     pub(super) fn stored(self, s: &mut TermStore, of: u8, signed: bool) -> (TermId, bool) {
         let (lo, hi) = super::range(of, signed);
         if lo <= self.lo && self.hi <= hi {
-            let bits = s.sign_extend(self.bits, of);
-            return (bits, false);
+            return (self.widened(s, of), false);
         }
         let real = self.real(s);
         (s.clamp(of, signed, real), true)
     }
+}
+
+/// A choice among known integers in more bits.
+///
+/// match the sign extension of `p ? a : b`, a and b known or such choices / result `p ? a' : b'`, each known integer
+/// extended / because an extension of a choice is the choice of the extensions. `None` for other words: it would be
+/// done for each that is chosen among.
+fn widened_choice(s: &mut TermStore, bits: TermId, width: u8) -> Option<TermId> {
+    let from = s.width(bits);
+    if from >= width || !matches!(s.get(bits), Term::BitsSelect(..)) {
+        return None;
+    }
+    let below = s.met(&[bits], MOST_CHOICES, |t, open| match s.get(t) {
+        Term::BitsSelect(_, a, b) => {
+            open.extend([a, b]);
+            true
+        }
+        Term::BitsConst { .. } => true,
+        _ => false,
+    })?;
+    let mut wide: FxHashMap<TermId, TermId> = FxHashMap::default();
+    for t in below {
+        let image = match s.get(t) {
+            Term::BitsConst { value, .. } => s.bits(width, sext(value, from) as u64),
+            Term::BitsSelect(p, a, b) => s.select(p, *wide.get(&a)?, *wide.get(&b)?),
+            _ => return None,
+        };
+        wide.insert(t, image);
+    }
+    wide.get(&bits).copied()
 }
 
 /// A quotient or a remainder, rounded down, by a positive denominator.
@@ -218,6 +252,54 @@ fn divided(
         _ => {
             let more = s.bits_op(BitsOp::Add, r, y);
             s.select(below, more, r)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::term::ArrayId;
+    use crate::term::eval::{Inputs, Mode, evaluate};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+        /// A choice that is widened inside is its sign extension, and a choice among other words is left alone.
+        #[test]
+        fn a_widened_choice_is_the_extension(
+            known in proptest::collection::vec(any::<i32>(), 3),
+            steps in proptest::collection::vec((any::<u8>(), any::<u8>(), any::<u8>(), any::<u16>()), 1..8),
+            inputs in proptest::collection::vec(proptest::array::uniform3(any::<u16>()), 8),
+        ) {
+            let mut s = TermStore::new();
+            let asked: Vec<TermId> = (0..3).map(|i| s.bytes(ArrayId(0), 2 * i, 16)).collect();
+            let mut words: Vec<TermId> = known.iter().map(|&v| s.bits(32, v as u32 as u64)).collect();
+            for &(q, a, b, c) in &steps {
+                let k = s.bits(16, c.into());
+                let p = s.icmp(ICmp::ULt, asked[q as usize % 3], k);
+                let [a, b] = [a, b].map(|i| words[i as usize % words.len()]);
+                words.push(s.select(p, a, b));
+            }
+            let last = words[words.len() - 1];
+            let (plain, wide) = (s.sign_extend(last, 64), widened_choice(&mut s, last, 64));
+            prop_assert_eq!(wide.is_some(), matches!(s.get(last), Term::BitsSelect(..)));
+            let open = s.bytes(ArrayId(1), 0, 32);
+            let p = s.icmp(ICmp::ULt, asked[0], asked[1]);
+            let mixed = s.select(p, open, last);
+            prop_assert_eq!(widened_choice(&mut s, mixed, 64), None);
+            let Some(wide) = wide else { return Ok(()) };
+            prop_assert_eq!(widened_choice(&mut s, wide, 64), None);
+            for x in inputs {
+                let mut at = Inputs::default();
+                for (i, v) in x.iter().enumerate() {
+                    at.set(ArrayId(0), 2 * i as u64, 2, u64::from(*v));
+                }
+                let found = evaluate(&s, &[plain, wide], &at, Mode::exact(64));
+                prop_assert_eq!(&found[0], &found[1]);
+            }
         }
     }
 }

@@ -74,6 +74,16 @@ impl Meaning {
         }
     }
 
+    /// The reciprocal of a number that names no partners.
+    fn reciprocal(&self) -> Self {
+        let base = match self.base {
+            Base::One | Base::Sqrt => self.base,
+            Base::Log2E => Base::Ln2,
+            Base::Ln2 => Base::Log2E,
+        };
+        Meaning::new(self.factor.recip(), base)
+    }
+
     fn rational(&self) -> BigRational {
         let mut q = self.factor.clone();
         for t in &self.times {
@@ -253,9 +263,8 @@ impl Reading for Readings {
         let mut out = Readings::default();
         let numbers = exact::numbers(store, roots, &constants);
         // What a formula says comes before usual forms, what a kernel computes from its constants after them.
-        let (said, computed): (Vec<_>, Vec<_>) = numbers
-            .into_iter()
-            .partition(|m| exact::is_decimal(&m.factor));
+        let (said, computed): (Vec<_>, Vec<_>) =
+            numbers.into_iter().partition(|m| exact::is_said(&m.factor));
         for q in &constants {
             if limits.reached().is_some() {
                 return Readings::default();
@@ -266,7 +275,9 @@ impl Reading for Readings {
                     .or_else(|| exact::read(q, fmt, &computed))
             });
             let pattern = pattern.or_else(|| exact::of_digits(q));
-            let reading = pattern.or_else(|| reciprocal(q)).or_else(|| folded(q));
+            let reading = pattern
+                .or_else(|| reciprocal(q, &said))
+                .or_else(|| folded(q));
             out.map.extend(reading.map(|r| (q.clone(), r)));
         }
         let found = twins::twins(&constants, |q| !out.map.contains_key(q));
@@ -338,6 +349,10 @@ impl Reading for Readings {
                         let b = encode_exact(*fmt, p).unwrap_or_default();
                         let (value, fmt) = (show::number(p), fmt.name());
                         format!("the reciprocal of {b:#x} ({value}, {fmt})")
+                    }
+                    None if exact::is_divided_by(q) => {
+                        let divisor = show::number(&q.recip());
+                        format!("the reciprocal of {divisor} of the formula")
                     }
                     None if !exact::is_dyadic(q) => {
                         format!("{} of the formula", show::number(q))
@@ -419,18 +434,15 @@ fn is_square(n: &BigInt) -> bool {
     &r * &r == *n
 }
 
-/// The reciprocal of a constant that has a reading: what a division by it was folded to.
-fn reciprocal(q: &BigRational) -> Option<Meant> {
+/// The reciprocal of a constant that has a reading: what a division by it was folded to. What a formula says comes
+/// first.
+fn reciprocal(q: &BigRational, said: &[Meaning]) -> Option<Meant> {
     let p = q.recip();
     let fmt = format(&p).filter(|_| encode_exact(Fmt::F32, q).is_none())?;
-    let m = read(&p, fmt, simple)?.meaning;
-    let base = match m.base {
-        Base::One | Base::Sqrt => m.base,
-        Base::Log2E => Base::Ln2,
-        Base::Ln2 => Base::Log2E,
-    };
+    let m = exact::read(&p, fmt, said).or_else(|| read(&p, fmt, simple))?;
+    let m = m.meaning;
     Some(Meant {
-        meaning: Meaning::new(m.factor.recip(), base),
+        meaning: m.reciprocal(),
         fmt: None,
         reciprocal: Some((p, m, fmt)),
         computed: false,

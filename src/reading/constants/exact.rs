@@ -10,8 +10,12 @@
 //! A formula that a program writes has the digits of doubles, which arithmetic of doubles made: `np.sqrt(24)` is
 //! 4.898979485566356 there, and `1 - 0.9**3` is 0.2709999999999999. Digits as many as a double has are read as the
 //! usual form, or the small fraction, that lies within a few roundings of doubles, as a double of a kernel is.
+//!
+//! A quotient by a number is a product with its reciprocal, which is what stands in the terms: a fraction that is the
+//! reciprocal of a decimal one, and no decimal itself, is that of a number of a formula.
 
 use num_bigint::BigInt;
+use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
@@ -38,9 +42,13 @@ pub(super) fn numbers(
 ) -> Vec<Meaning> {
     let own = constants.iter().filter(|q| !is_float(q));
     let plain = |q: &BigRational| Meaning::new(q.clone(), Base::One);
-    let mut out: Vec<Meaning> = own
-        .map(|q| of_digits(q).map_or_else(|| plain(q), |r| r.meaning))
-        .collect();
+    let mut out: Vec<Meaning> = Vec::new();
+    for q in own {
+        let m = of_digits(q).map_or_else(|| plain(q), |r| r.meaning);
+        // What a formula divides by: its kernel may divide by it too.
+        out.extend(is_divided_by(q).then(|| m.reciprocal()));
+        out.push(m);
+    }
     if out.is_empty() {
         return out;
     }
@@ -101,8 +109,13 @@ pub(super) fn read(q: &BigRational, fmt: Fmt, numbers: &[Meaning]) -> Option<Mea
     })
 }
 
-/// What the digits of a double are read as, if it is a form that lies within a few roundings.
+/// What the digits of a double, or their reciprocal, are read as, if it is a form that lies within a few roundings.
 pub(super) fn of_digits(q: &BigRational) -> Option<Meant> {
+    if is_divided_by(q) {
+        let meant = of_digits(&q.recip())?;
+        let meaning = meant.meaning.reciprocal();
+        return Some(Meant { meaning, ..meant });
+    }
     if !has_digits_of_a_double(q) {
         return None;
     }
@@ -130,23 +143,38 @@ fn has_digits_of_a_double(q: &BigRational) -> bool {
     scaled_to_an_integer(q).is_some_and(|n| n.to_string().len() >= DIGITS) && !is_dyadic(q)
 }
 
+/// True for a number that a formula says, as a factor or as what it divides by.
+pub(super) fn is_said(q: &BigRational) -> bool {
+    is_decimal(q) || is_divided_by(q)
+}
+
 /// True for a decimal fraction.
-pub(super) fn is_decimal(q: &BigRational) -> bool {
+fn is_decimal(q: &BigRational) -> bool {
     scaled_to_an_integer(q).is_some()
+}
+
+/// True for the reciprocal of a decimal fraction that no kernel has.
+pub(super) fn is_divided_by(q: &BigRational) -> bool {
+    let d = q.recip();
+    !is_decimal(q) && !is_dyadic(&d) && is_decimal(&d)
 }
 
 /// The digits of a decimal fraction.
 fn scaled_to_an_integer(q: &BigRational) -> Option<BigInt> {
-    let ten = BigInt::from(10);
-    let mut scaled = q.clone();
-    // A decimal fraction has at most as many places as its denominator has bits.
-    for _ in 0..q.denom().bits() {
-        if scaled.is_integer() {
-            break;
+    let (five, ten) = (BigInt::from(5), BigInt::from(10));
+    let twos = q.denom().trailing_zeros().unwrap_or(0);
+    let mut rest = q.denom() >> twos as usize;
+    let mut fives = 0;
+    while !rest.is_one() {
+        let (quotient, remainder) = rest.div_rem(&five);
+        if !remainder.is_zero() {
+            return None;
         }
-        scaled *= &ten;
+        rest = quotient;
+        fives += 1;
     }
-    scaled.is_integer().then(|| scaled.to_integer())
+    let places = u32::try_from(twos.max(fives)).ok()?;
+    Some(q.numer() * ten.pow(places) / q.denom())
 }
 
 /// True for what a float holds: an integer of few digits times or over a power of two. A mask such as -3e38 is an integer
@@ -195,6 +223,35 @@ mod tests {
         assert_eq!(of(&[], &[0.044715]).len(), 0);
     }
 
+    #[test]
+    fn what_a_formula_divides_by_is_a_number_of_it() {
+        // A kernel multiplies by the pattern that is nearest to the reciprocal, or by the reciprocal of a pattern.
+        let divisor = (1_000_000, 44_715);
+        let nearest = (1.0f64 / 0.044715) as f32;
+        let got = of(&[divisor], &[nearest]);
+        assert_eq!(got.len(), 1, "{got:?}");
+        assert!(got[0].ends_with("is read as 200000/8943"), "{got:?}");
+        for beside in [nearest.to_bits() - 1, nearest.to_bits() + 1] {
+            assert_eq!(of(&[divisor], &[f32::from_bits(beside)]).len(), 0);
+        }
+        assert_eq!(of(&[], &[nearest]).len(), 0);
+        let divided = |pattern: f32| {
+            let mut s = TermStore::new();
+            let number = s.rational(BigRational::new(divisor.0.into(), divisor.1.into()));
+            let pattern = BigRational::from_float(pattern).expect("finite");
+            let pattern = s.rational(pattern.recip());
+            let all = Readings::of(&s, &[number, pattern], &Limits::NONE).assumptions();
+            all.into_iter().map(|a| a.message).collect::<Vec<_>>()
+        };
+        let got = divided(0.044715);
+        assert_eq!(got.len(), 1, "{got:?}");
+        assert!(got[0].starts_with("the reciprocal of 0x"), "{got:?}");
+        let bits = 0.044715f32.to_bits();
+        for beside in [bits - 1, bits + 1] {
+            assert_eq!(divided(f32::from_bits(beside)).len(), 0);
+        }
+    }
+
     /// What the digits of a double are read as.
     fn digits(text: &str) -> Option<String> {
         let (whole, places) = text.split_once('.').expect("a fraction");
@@ -215,6 +272,17 @@ mod tests {
         is("0.30000000000000004", "3/10");
         is("0.2709999999999999", "271/1000");
         is("0.029700999999999977", "29701/1000000");
+        // So are the digits that a formula divides by.
+        let divided = |n: i64| {
+            let q = BigRational::new(10_000_000_000_000_000i64.into(), n.into());
+            of_digits(&q).map(|r| r.meaning.text())
+        };
+        let is_divided = |n, form: &str| assert_eq!(divided(n).as_deref(), Some(form), "{n}");
+        is_divided(28_284_271_247_461_903, "sqrt(1/8)");
+        is_divided(2_709_999_999_999_999, "1000/271");
+        is_divided(14_426_950_408_889_634, "ln(2)");
+        assert_eq!(divided(28_284_271_247_469_903), None);
+        assert_eq!(divided(44_715), None);
         // Fewer digits are the number that they say, and so are digits beside a form, or of none.
         for text in [
             "0.333333",
