@@ -58,9 +58,7 @@ impl Values {
     ) -> Val {
         self.note_narrow(from, to, t);
         let is_exact = embeds(from, to) && clamps == [false; 3];
-        if self.is_known(Arg::of(Val::Real(to, t), to, self.store.face(t)))
-            || !self.remembers(is_exact, &[(v, from)], t)
-        {
+        if self.has_known_bits(to, t) || !self.remembers(is_exact, &[(v, from)], t) {
             return Val::Real(to, t);
         }
         let shape = Shape::new(Kind::Convert, from, to, conversion(rnd, clamps));
@@ -75,12 +73,17 @@ impl Values {
         (rnd, clamps): (Rnd, [bool; 3]),
         (to, t): (Fmt, TermId),
     ) -> Val {
-        let known = self.is_known(Arg::of(Val::Real(to, t), to, self.store.face(t)));
-        if known || self.trees.is_none() {
+        if self.has_known_bits(to, t) || self.trees.is_none() {
             return Val::Real(to, t);
         }
         let shape = Shape::new(Kind::OfInt { signed }, to, to, conversion(rnd, clamps));
         Val::Real(to, self.store.made(t, shape, &[bits]))
+    }
+
+    /// True for a known number that needs no tree. A zero has two encodings, which only its tree tells apart.
+    fn has_known_bits(&self, fmt: Fmt, t: TermId) -> bool {
+        let zero = self.trees.is_some() && self.store.is_zero(t);
+        !zero && self.is_known(Arg::of(Val::Real(fmt, t), fmt, self.store.face(t)))
     }
 
     /// Notes that a number was brought to a format that may hold less.

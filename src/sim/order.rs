@@ -481,7 +481,7 @@ impl Machine<'_> {
 
     /// What a pair is beside the rule for plain accesses: strong ones, which volatile ones are too, race with no
     /// strong one of the same width. `None` for the read of a value that the other side checks again.
-    fn weakened(&self, f: &race::Finding) -> Option<Conflict> {
+    pub(super) fn weakened(&self, f: &race::Finding) -> Option<Conflict> {
         let (a, b) = (&f.earlier, &f.later);
         let narrow = |p: &race::Party| !p.agent && self.kernel.scope(p.pc) == Some(Scope::Cta);
         let apart = || {

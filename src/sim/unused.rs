@@ -8,8 +8,9 @@
 //! below an output, an address or a condition, and nothing else is open that was not, the loads reach nothing: every
 //! schedule gives what this run gives. What a load that counts no longer has hidden is found in the next run.
 //!
-//! Of races that only happen if data make both sides happen, those of loads whose unknowns are found there stay, and the
-//! others are tried again without these. What else data decide is left as it is: the new run says it too.
+//! Loads whose unknowns are found there are of use, and the others are tried again without these. The races of loads of
+//! use stay, unless the stores are made of what these read ([`ByValue`]), which one more run looks at: there the loads of no
+//! use are unknowns too. What else data decide is left as it is: the new run says it too.
 //!
 //! Loads of what other CTAs write are named by the caller ([`Foreign`]), who looks at what is left between CTAs.
 //!
@@ -28,7 +29,7 @@ use super::machine::Machine;
 use super::memory::RegionKind;
 use super::place::Target;
 use super::plain::Class;
-use super::race::{Conflict, Finding as Race, Kind};
+use super::race::{Conflict, Finding as Race, Kind, Report};
 use super::reach::roots;
 use super::value::Val;
 use super::warp::lanes;
@@ -96,14 +97,14 @@ pub(super) struct Trial {
     pub unused: Unused,
     /// Loads that were seen to be of use.
     used: FxHashSet<(Pc, Tid)>,
-    /// The first outcome, which stands if the trial fails, and the loads that raced in it.
+    /// The first outcome, which stands if the trial fails.
     first: Option<Outcome>,
-    /// The loads that raced in the first run, if every race is of a load and a later store.
-    before: Option<FxHashSet<(Pc, Tid)>>,
-    /// Those of each such pair of the first run.
+    /// True if every race of the first run is of a load and a later store.
+    before: bool,
+    /// The instructions of each pair of the first run that is a race if data have it so.
     pairs: Vec<[Pc; 2]>,
-    /// True while these are tried as what the stores are made of.
-    made: bool,
+    /// What stands unless the stores are made of the loads of use, while that is tried.
+    kept: Option<Outcome>,
     runs: usize,
 }
 
@@ -169,6 +170,14 @@ impl Machine<'_> {
 
     /// What a trial needs to know of this run.
     pub(super) fn ended(&mut self) -> Ended {
+        // What else the shadow found is no race: it is open or a warning, in each run.
+        let races = |report: &Report| {
+            let is_race = |r: &&Race| {
+                let conflict = self.weakened(r);
+                matches!(conflict, Some(Conflict::Race | Conflict::Conditional))
+            };
+            report.findings().filter(is_race).cloned().collect()
+        };
         let is_load = |r: &Race| {
             let of = |p: &super::race::Party| {
                 !p.agent && !p.kind.writes() && matches!(self.inst(p.pc).op, Op::Ld { .. })
@@ -178,10 +187,10 @@ impl Machine<'_> {
         };
         let report = &self.order.report;
         let held = self.order.held.as_ref().map(|h| &h.report);
-        let mut of_held = held.into_iter().flat_map(|r| r.findings());
-        let all = report.findings().all(is_load) && of_held.all(is_load) && !report.is_empty();
-        let decided = report.findings();
-        let decided = decided.filter(|r| r.conflict == Conflict::Conditional);
+        let own: Vec<Race> = races(report);
+        let of_held: Vec<Race> = held.map(races).unwrap_or_default();
+        let all = own.iter().chain(&of_held).all(is_load) && !own.is_empty();
+        let decided = own.iter().filter(|r| r.conflict == Conflict::Conditional);
         let pairs = decided.map(|r| [r.earlier.pc, r.later.pc]);
         let readers = report.readers().iter().copied();
         let readers = readers.filter(|r| matches!(self.inst(r.0).op, Op::Ld { .. }));
@@ -194,8 +203,8 @@ impl Machine<'_> {
                 && matches!((r.later.kind, store), (Kind::Write, Op::St { .. }))
         };
         Ended {
-            before: report.findings().all(is_before),
-            races: report.findings().count(),
+            before: own.iter().all(is_before),
+            races: own.len(),
             pairs: pairs.collect(),
             made: self.order.by_value.holds(),
             racing: all.then(|| readers.collect()),
@@ -206,24 +215,18 @@ impl Machine<'_> {
 
 impl Trial {
     /// Takes an outcome; `None` if the CTA is to be run again.
-    pub(super) fn take(&mut self, mut ended: Ended, mut out: Outcome) -> Option<Outcome> {
-        if self.made {
-            return self.first.take().map(|first| made(first, &ended, &out));
+    pub(super) fn take(&mut self, mut ended: Ended, out: Outcome) -> Option<Outcome> {
+        if let Some(kept) = self.kept.take() {
+            return Some(made(kept, &ended, &out));
         }
         self.runs += 1;
-        let more = ended.racing.take();
-        let more = more.filter(|_| has_race(&out, &ended.pairs));
-        if let Some(racing) = more
-            && self.runs < MAX_RUNS
-            && racing.iter().any(|r| self.is_new(r))
-        {
-            let new = racing.iter().filter(|r| !self.used.contains(r));
-            for &(pc, thread) in new {
-                self.unused.loads.entry(pc).or_default().insert(thread);
-            }
+        let all = out.defects.iter().filter(|d| is_race(d)).count() == ended.races;
+        let before = ended.before && all;
+        let racing = ended.racing.take();
+        let racing = racing.filter(|_| has_race(&out, &ended.pairs));
+        if self.runs < MAX_RUNS && self.try_new(racing.iter().flatten()) {
             if self.first.is_none() {
-                let all = out.defects.iter().filter(|d| is_race(d)).count() == ended.races;
-                self.before = (ended.before && all).then_some(racing);
+                self.before = before;
                 self.pairs = std::mem::take(&mut ended.pairs);
             }
             self.first.get_or_insert(out);
@@ -233,58 +236,78 @@ impl Trial {
             return Some(out);
         };
         let reached = reached(&out, &ended.unknowns);
-        let shown = !out.defects.is_empty() || !reached.is_empty();
-        if !shown && out.unknowns.iter().any(is_limit) {
-            return Some(left_open(first, out));
-        }
-        if shown || out.unknowns.len() > first.unknowns.len() {
-            if out.defects.is_empty() && self.keep_as_used(reached) {
-                self.first = Some(first);
+        let only_races = out.defects.iter().all(is_race);
+        if reached.is_empty() {
+            if out.defects.is_empty() && out.unknowns.iter().any(is_limit) {
+                return Some(left_open(first, out));
+            }
+            if only_races && out.unknowns.len() <= first.unknowns.len() {
+                let is_done = out.defects.is_empty() || racing.is_none() || !before;
+                let out = self.excused(first, out);
+                if is_done {
+                    return Some(out);
+                }
+                self.kept = Some(out);
                 return None;
             }
-            if self.before.is_none() {
-                return Some(first);
-            }
-            // What is of use may still be read before the stores that it is made into.
-            self.unused.loads.clear();
-            (self.made, self.first) = (true, Some(first));
+        } else if only_races && self.keep_as_used(reached) {
+            self.first = Some(first);
             return None;
         }
-        let kind = WarningKind::UnusedRead;
-        let races = self.races_of(first, &out).into_iter();
-        out.warnings
-            .extend(races.map(|f| instead(f, kind, "what is read reaches nothing")));
-        Some(out)
+        if !self.before {
+            return Some(first);
+        }
+        // What is of use may still be read before the stores that it is made into.
+        for (pc, threads) in self.unused.loads.drain() {
+            self.used.extend(threads.into_iter().map(|t| (pc, t)));
+        }
+        self.kept = Some(first);
+        None
     }
 
-    /// True for a load that was not tried yet.
-    fn is_new(&self, &(pc, thread): &(Pc, Tid)) -> bool {
-        !self.unused.of(pc, thread) && !self.used.contains(&(pc, thread))
+    /// Tries loads that were not tried yet; false if there are none.
+    fn try_new<'a>(&mut self, racing: impl Iterator<Item = &'a (Pc, Tid)>) -> bool {
+        let mut any = false;
+        for &(pc, thread) in racing.filter(|r| !self.used.contains(r)) {
+            any |= self.unused.loads.entry(pc).or_default().insert(thread);
+        }
+        any
     }
 
     /// Tries no longer what is of use; true if that leaves something to be tried.
     fn keep_as_used(&mut self, reached: FxHashSet<(Pc, Tid)>) -> bool {
-        if reached.is_empty() || self.runs >= MAX_RUNS {
+        if self.runs >= MAX_RUNS {
             return false;
         }
-        for &(pc, thread) in &reached {
+        let mut fewer = false;
+        for (pc, thread) in reached {
             if let Some(threads) = self.unused.loads.get_mut(&pc) {
-                threads.remove(&thread);
+                fewer |= threads.remove(&thread);
             }
+            self.used.insert((pc, thread));
         }
         self.unused.loads.retain(|_, threads| !threads.is_empty());
-        self.used.extend(reached);
-        !self.unused.loads.is_empty()
+        fewer && !self.unused.loads.is_empty()
+    }
+
+    /// An outcome, in which the races that the first one has beside it are warnings.
+    fn excused(&self, first: Outcome, mut out: Outcome) -> Outcome {
+        let kind = WarningKind::UnusedRead;
+        let races = self.races_of(first, &out).into_iter();
+        out.warnings
+            .extend(races.map(|f| instead(f, kind, "what is read reaches nothing")));
+        out
     }
 
     /// The races of the first outcome that another one no longer has.
     fn races_of(&self, first: Outcome, out: &Outcome) -> Vec<Finding<DefectKind>> {
         let places = |sites: &[Site]| sites.iter().map(|s| s.pc).collect::<Vec<_>>();
         let still = |f: &Finding<DefectKind>| {
-            let mut left = out.conditionals.iter().map(|c| places(&c.defect.sites));
-            let mut open = out.unknowns.iter().map(|u| places(&u.sites));
+            let decided = out.conditionals.iter().map(|c| &c.defect.sites);
+            let open = out.unknowns.iter().map(|u| &u.sites);
+            let left = out.defects.iter().map(|d| &d.sites);
             let of = places(&f.sites);
-            left.any(|p| p == of) || open.any(|p| p == of)
+            decided.chain(open).chain(left).any(|s| places(s) == of)
         };
         let decided = first.conditionals.into_iter().map(|c| Finding {
             message: c.open.message,
@@ -308,9 +331,9 @@ impl Trial {
 
     /// The loads that the stores may be made of.
     pub(super) fn by_value(&self) -> ByValue {
-        match &self.before {
-            Some(racing) if self.made => ByValue::new(racing),
-            _ => ByValue::default(),
+        match self.kept {
+            Some(_) => ByValue::new(&self.used),
+            None => ByValue::default(),
         }
     }
 }
@@ -374,23 +397,24 @@ fn instead<K>(f: Finding<DefectKind>, kind: K, why: &str) -> Finding<K> {
     }
 }
 
-/// The first outcome, whose races are none if all stores are made of what the loads read before them.
-fn made(mut first: Outcome, ended: &Ended, out: &Outcome) -> Outcome {
-    let whole = out.stats.warp_instructions == first.stats.warp_instructions;
-    if !(ended.before && ended.made && whole) || out.unknowns.len() > first.unknowns.len() {
-        return first;
+/// An outcome, whose races are none if all stores are made of what the loads of use read before them.
+fn made(mut kept: Outcome, ended: &Ended, out: &Outcome) -> Outcome {
+    let whole = out.stats.warp_instructions == kept.stats.warp_instructions;
+    let open = out.unknowns.len() > kept.unknowns.len();
+    let holds = ended.before && ended.made && whole && !open;
+    if !holds || !reached(out, &ended.unknowns).is_empty() {
+        return kept;
     }
-    let (races, others) = std::mem::take(&mut first.defects)
+    let (races, others) = std::mem::take(&mut kept.defects)
         .into_iter()
         .partition(is_race);
-    first.defects = others;
+    kept.defects = others;
     let races: Vec<Finding<DefectKind>> = races;
     let why = "what is written is made from what is read, so that the read comes first";
     let kind = WarningKind::OrderedByValue;
-    first
-        .warnings
+    kept.warnings
         .extend(races.into_iter().map(|f| instead(f, kind, why)));
-    first
+    kept
 }
 
 /// The loads whose unknowns stand below an output, an address or a condition of a run.
