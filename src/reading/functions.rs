@@ -184,7 +184,7 @@ impl Reading for Idioms {
             None => places(store, &below, &Questions::default(), limits),
             Some(ideal) => {
                 let map = places(&ideal.store, &ideal.terms(), &ideal.questions, limits);
-                let mut map = ideal.in_pair(&below, map);
+                let mut map = ideal.in_pair(store, &below, map);
                 let below = store.reachable(roots);
                 map.retain(|t, _| below.binary_search(t).is_ok());
                 map

@@ -63,11 +63,12 @@ case(
 
 @triton.jit
 def softplus(x, y, n, beta, threshold, B: tl.constexpr, SLIP: tl.constexpr):
-    """log(1 + exp(beta x)) / beta below a threshold, x above it; the twin compares x itself with it"""
+    """log(1 + exp(beta x)) / beta below a threshold, x above it; the twin does not divide"""
     i = tl.program_id(0) * B + tl.arange(0, B)
     v = tl.load(x + i, mask=i < n, other=0.0)
     scaled = v * beta
-    out = tl.where((v if SLIP else scaled) > threshold, v, libdevice.log1p(tl.exp(scaled)) / beta)
+    soft = libdevice.log1p(tl.exp(scaled))
+    out = tl.where(scaled > threshold, v, soft if SLIP else soft / beta)
     tl.store(y + i, out, mask=i < n)
 
 

@@ -5,14 +5,18 @@
 //! the same code is another term at each place. Here an unknown is a symbol of its question. A pattern asks what the pair
 //! does: a question that the pair does not have was answered by the simulator, as one of reals.
 //!
+//! A number that remembers how it was made is the real that it stands for, so that a comparison of its bits is one of that
+//! real, with a question of its own.
+//!
 //! Sound as the reading of a function only: a term is no other's equal because both have one image here. A test that the
 //! function does not have stays in the image, so that what it chooses is not the function.
 
 use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::Place;
 use crate::kernel::Fmt;
+use crate::sim::idiom::unsigned_order;
 use crate::term::questions::{Asked, Question};
 use crate::term::rebuild::{Images, rebuild};
 use crate::term::{ICmp, RCmp, Term, TermId, TermStore};
@@ -156,7 +160,8 @@ pub(super) struct Ideal {
 impl Ideal {
     /// The images of terms that contain all that stands below them; `None` if all are their own.
     pub(super) fn of(store: &TermStore, terms: &[TermId]) -> Option<Ideal> {
-        let asks = |t: &TermId| store.is_flip(*t) || matches!(store.get(*t), Term::Overflows(..));
+        let is_own = |t: &TermId| !store.is_flip(*t) && store.as_made(*t).is_none();
+        let asks = |t: &TermId| !is_own(t) || matches!(store.get(*t), Term::Overflows(..));
         if !terms.iter().any(asks) {
             return None;
         }
@@ -167,6 +172,17 @@ impl Ideal {
         let images = rebuild(store, terms, &mut into, |s, t, done| {
             if let Some(image) = with_one_zero((store, t), s, done) {
                 return Some(image);
+            }
+            // Which number was made does not tell what it is; that one function reads one number is asked of its place.
+            if store.as_made(t).is_some() {
+                return done.get(store.face(t));
+            }
+            if let Term::ICmp(op, a, b) = store.get(t)
+                && let Some((holds, question)) = unsigned_order(s, op, done.of(a), done.of(b))
+            {
+                let bit = questions.add(s, question);
+                let flip = is_set(s, bit);
+                return Some(s.xor(holds, flip));
             }
             let question = store.question(t)?.of(|t| done.get(t))?;
             let bit = questions.add(s, question);
@@ -187,14 +203,17 @@ impl Ideal {
         self.store.reachable(&self.images)
     }
 
-    /// Functions of the images as those of the terms. An argument is a term that alone has its image.
+    /// Functions of the images as those of the terms. An argument is a term that alone has its image, but for numbers that
+    /// were made of it.
     pub(super) fn in_pair(
         &self,
+        store: &TermStore,
         terms: &[TermId],
         found: FxHashMap<TermId, Place>,
     ) -> FxHashMap<TermId, Place> {
         let mut origins: FxHashMap<TermId, Option<TermId>> = FxHashMap::default();
-        for (&t, &image) in terms.iter().zip(&self.images) {
+        let reals = terms.iter().zip(&self.images);
+        for (&t, &image) in reals.filter(|(t, _)| store.as_made(**t).is_none()) {
             let origin = origins.entry(image).or_insert(Some(t));
             if *origin != Some(t) {
                 *origin = None;
@@ -207,7 +226,9 @@ impl Ideal {
             };
             let arguments = place.arguments.iter();
             let arguments = arguments.map(|u| origins.get(u).copied().flatten());
-            if let Some(arguments) = arguments.collect() {
+            if let Some(arguments) = arguments.collect::<Option<Vec<TermId>>>()
+                && self.reads_one_number(store, terms, (t, &arguments))
+            {
                 out.insert(
                     t,
                     Place {
@@ -218,5 +239,35 @@ impl Ideal {
             }
         }
         out
+    }
+
+    /// True if a function of some arguments reads no real in two encodings: those of two numbers that only rounding tells
+    /// apart have exponents and fractions that do not fit together.
+    fn reads_one_number(
+        &self,
+        store: &TermStore,
+        terms: &[TermId],
+        (root, arguments): (TermId, &[TermId]),
+    ) -> bool {
+        let mut read: FxHashMap<(Fmt, TermId), TermId> = FxHashMap::default();
+        let mut seen = FxHashSet::default();
+        let mut open = vec![root];
+        while let Some(t) = open.pop() {
+            if arguments.contains(&t) || !seen.insert(t) {
+                continue;
+            }
+            if let Term::OfReal { fmt, real } = store.get(t) {
+                let face = store.face(real);
+                let image = terms.binary_search(&face).map_or(face, |i| self.images[i]);
+                if *read.entry((fmt, image)).or_insert(real) != real {
+                    return false;
+                }
+            }
+            match store.as_made(t) {
+                Some(made) => open.push(made.real()),
+                None => store.children(t, |c| open.push(c)),
+            }
+        }
+        true
     }
 }
