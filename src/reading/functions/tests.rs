@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::kernel::Fmt;
+use crate::kernel::{FloatMods, Fmt};
 use crate::term::eval::{Cone, Inputs};
 use crate::term::facts::{Facts, Numbers};
-use crate::term::{ArrayId, Fun, Sort};
+use crate::term::made::{Kind, Shape};
+use crate::term::{ArrayId, BitsOp, Fun, Sort};
 
 #[test]
 fn every_function_has_a_pattern() {
@@ -139,6 +140,50 @@ fn what_stands_for_itself_is_no_function() {
             );
         }
     }
+}
+
+/// The code of a function of a sum, as a run has it in which numbers remember how they were made: each encoding is of a
+/// number that the first of two roundings made, or with `mixed` the sums and differences of bits of one of the second.
+fn made(p: &Pattern, mixed: bool) -> (TermStore, TermId) {
+    let mut s = TermStore::new();
+    let [a, b] = [0, 4].map(|off| s.elem(ArrayId(0), Fmt::F32, off));
+    let x = s.add(a, b);
+    let [t, _] = p.instances(&mut s, &[x], &Questions::default());
+    let from = s.clone();
+    let shape = Shape::new(Kind::Won, Fmt::F32, Fmt::F32, FloatMods::default());
+    let [first, second] = [a, b].map(|held| {
+        move |s: &mut TermStore, x: TermId| {
+            let made = s.made(x, shape, &[held]);
+            s.of_real(Fmt::F32, made)
+        }
+    });
+    let root = rebuild(&from, &[t], &mut s, |s, t, done| match from.get(t) {
+        Term::OfReal { real, .. } => Some(first(s, done.of(real))),
+        Term::BitsOp(BitsOp::Add, x, y) if mixed => {
+            // The sum that takes the exponent off is the one of the encoding and a product.
+            let is_scaled = |t| matches!(from.get(t), Term::BitsOp(BitsOp::Mul, ..));
+            let (x, y) = if is_scaled(y) { (x, y) } else { (y, x) };
+            let Term::OfReal { real, .. } = from.get(x) else {
+                return None;
+            };
+            let encoding = second(s, done.of(real));
+            is_scaled(y).then(|| s.bits_op(BitsOp::Add, encoding, done.of(y)))
+        }
+        _ => None,
+    })[0];
+    (s, root)
+}
+
+/// Two numbers that one real stands for are no argument of a function.
+#[test]
+fn functions_of_numbers_that_were_made_are_found() {
+    let logarithms = patterns().iter().filter(|p| p.name == "logf");
+    let p = logarithms.into_iter().next().expect("a logarithm");
+    let (s, t) = made(p, false);
+    assert!(is_found(&s, t));
+    let (s, twin) = made(p, true);
+    assert!(s.reachable(&[twin]).len() > 40, "the code is there");
+    assert!(!is_found(&s, twin));
 }
 
 /// Arguments of every size and sign.
