@@ -226,7 +226,7 @@ impl<'p> Builder<'p> {
                 self.done.insert(key, t);
                 Ok(t)
             }
-            Expr::If(cond, yes, no) => match self.truth(*cond)? {
+            Expr::If(cond, yes, no) => match self.holds(*cond)? {
                 Truth::Known(true) => self.real(*yes),
                 Truth::Known(false) => self.real(*no),
                 Truth::Term(p) => {
@@ -530,6 +530,20 @@ impl<'p> Builder<'p> {
                 self.wrong(problem, e)
             }
         }
+    }
+
+    /// Whether a condition holds where what is built counts: what was asked around it is known there.
+    pub(super) fn holds(&mut self, e: ExprId) -> Built<Truth> {
+        let truth = self.truth(e)?;
+        let Truth::Term(p) = truth else {
+            return Ok(truth);
+        };
+        let not = self.store.not(p);
+        Ok(match (self.conds.contains(&p), self.conds.contains(&not)) {
+            (true, _) => Truth::Known(true),
+            (_, true) => Truth::Known(false),
+            _ => truth,
+        })
     }
 
     /// Whether all hold, or with `unit` false whether one does. What a known condition settles is not asked: it may

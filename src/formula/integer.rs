@@ -196,7 +196,7 @@ impl Builder<'_> {
                 }
                 Ok(out)
             }
-            Expr::If(cond, yes, no) => match self.truth(*cond)? {
+            Expr::If(cond, yes, no) => match self.holds(*cond)? {
                 Truth::Known(true) => self.integer(*yes),
                 Truth::Known(false) => self.integer(*no),
                 Truth::Term(p) => {
