@@ -216,6 +216,8 @@ pub(crate) struct Names {
     pub size: u64,
     /// Those of all sums, shared ones counted for each use, from which on symbols are looked for.
     pub worth: u64,
+    /// Terms of a cube or higher power of a sum, multiplied out, from which on they are looked for too.
+    pub power: u64,
     /// Symbols.
     pub symbols: u64,
     /// Passes that put groups of sums in order.
@@ -229,6 +231,7 @@ pub(crate) struct Names {
 pub(crate) const NAMES: Names = Names {
     size: 24,
     worth: 1 << 15,
+    power: 1 << 12,
     symbols: 1 << 10,
     rounds: 8,
     partial: 4,

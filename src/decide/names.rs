@@ -149,7 +149,12 @@ impl Sums {
                 .map(|&t| size(t).saturating_mul(users.get(&t).copied().unwrap_or(1)));
             each.fold(0, u64::saturating_add)
         };
-        let small = sides.iter().all(|s| work(s) < bounds.worth);
+        // A cube of one sum has more terms than many sums.
+        let has_powers = || {
+            let shared = sides.iter().all(|s| !s.is_empty());
+            shared && polynomials.largest_power() >= bounds.power
+        };
+        let small = sides.iter().all(|s| work(s) < bounds.worth) && !has_powers();
         (!small).then_some(Sums { polynomials, sides })
     }
 

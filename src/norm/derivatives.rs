@@ -117,6 +117,8 @@ pub(crate) struct Polynomials {
     degree: Vec<u8>,
     /// Factors and summands when no product is multiplied out and nothing is shared.
     size: Vec<u64>,
+    /// The term of which each is a power but for a number, and the exponent.
+    power: Vec<(u32, u8)>,
     values: Vec<[u64; 2]>,
     at_origin: Vec<Rat>,
     gradient: Vec<Runs>,
@@ -138,6 +140,7 @@ impl Polynomials {
             nodes: Vec::with_capacity(order.len()),
             degree: Vec::with_capacity(order.len()),
             size: Vec::with_capacity(order.len()),
+            power: Vec::with_capacity(order.len()),
             values: Vec::with_capacity(order.len()),
             at_origin: Vec::new(),
             gradient: Vec::new(),
@@ -148,6 +151,7 @@ impl Polynomials {
             let node = out.node(store, t, &mut atoms);
             out.place.insert(t, out.nodes.len() as u32);
             let (degree, size) = out.measured(&node);
+            out.power.push(out.as_power(&node));
             let node = if degree > 2 { Node::Other } else { node };
             out.values.push(out.fingerprint(&node));
             out.degree.push(degree);
@@ -169,6 +173,14 @@ impl Polynomials {
     /// Factors and summands of one of its terms, shared ones counted each time.
     pub(crate) fn size(&self, t: TermId) -> u64 {
         self.place.get(&t).map_or(1, |&i| self.size[i as usize])
+    }
+
+    /// How many terms the largest of its cubes and higher powers has, multiplied out: `n^3 / 6` for a sum of n.
+    pub(crate) fn largest_power(&self) -> u64 {
+        let cubes = self.power.iter().filter(|(_, exponent)| *exponent > 2);
+        let terms =
+            cubes.map(|&(of, exponent)| self.size[of as usize].saturating_pow(exponent.into()) / 6);
+        terms.max().unwrap_or(0)
     }
 
     /// Whether one of its terms is a polynomial of degree two or less.
@@ -244,6 +256,19 @@ impl Polynomials {
                 (d.max(e), m.saturating_add(n))
             }),
             Node::Other => (3, 1),
+        }
+    }
+
+    /// The next term as a power of one that stands before it, or as its own.
+    fn as_power(&self, node: &Node) -> (u32, u8) {
+        let of = |i: &u32| self.power[*i as usize];
+        let is_number = |i: &u32| matches!(self.nodes[*i as usize], Node::Number(_));
+        match node {
+            Node::Minus(a) | Node::Scaled(a, _) => of(a),
+            Node::Times(a, b) if is_number(a) => of(b),
+            Node::Times(a, b) if is_number(b) => of(a),
+            Node::Times(a, b) if of(a).0 == of(b).0 => (of(a).0, of(a).1.saturating_add(of(b).1)),
+            _ => (self.nodes.len() as u32, 1),
         }
     }
 

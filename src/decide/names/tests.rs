@@ -16,6 +16,7 @@ use crate::term::{ArrayId, Fun, TermId, TermStore};
 const ALL: Names = Names {
     size: 2,
     worth: 0,
+    power: 0,
     symbols: 1 << 10,
     rounds: 8,
     partial: 4,
