@@ -143,6 +143,7 @@ impl Machine<'_> {
     pub(super) fn take_by_value(&mut self, by_value: ByValue) {
         for pc in by_value.instructions() {
             self.classes[pc.0 as usize] = super::plain::Class::General;
+            self.order.report.apart.insert(pc);
         }
         self.order.by_value = by_value;
     }

@@ -230,6 +230,8 @@ pub struct Report {
     findings: IndexMap<(Conflict, Pc, Pc), Finding>,
     /// The threads of plain reads in races, each with its instruction.
     readers: FxHashSet<(Pc, Tid)>,
+    /// Instructions whose reads must not pass for those of another one.
+    pub apart: FxHashSet<Pc>,
     /// Pairs counted that are races.
     races: u64,
     /// Pairs of writes to compare, of the last access: the caller drains it.

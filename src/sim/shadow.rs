@@ -158,7 +158,8 @@ impl Shadow {
             plain: !a.kind.strong()
                 && !a.conditional
                 && a.pc.0 < entry::MAX_PC
-                && a.by == By::Lanes,
+                && a.by == By::Lanes
+                && (report.apart.is_empty() || !report.apart.contains(&a.pc)),
             by: a.by,
             agent: a.agent.is_some(),
             elem: a.elem,

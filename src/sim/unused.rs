@@ -131,6 +131,7 @@ impl Machine<'_> {
         let foreign = self.unused.foreign.iter().flat_map(|f| &f.loads);
         for pc in self.unused.loads.keys().chain(foreign) {
             self.classes[pc.0 as usize] = Class::General;
+            self.order.report.apart.insert(*pc);
         }
     }
 
@@ -217,7 +218,7 @@ impl Trial {
     /// Takes an outcome; `None` if the CTA is to be run again.
     pub(super) fn take(&mut self, mut ended: Ended, out: Outcome) -> Option<Outcome> {
         if let Some(kept) = self.kept.take() {
-            return Some(made(kept, &ended, &out));
+            return Some(self.made(kept, &ended, &out));
         }
         self.runs += 1;
         let all = out.defects.iter().filter(|d| is_race(d)).count() == ended.races;
@@ -241,7 +242,10 @@ impl Trial {
             if out.defects.is_empty() && out.unknowns.iter().any(is_limit) {
                 return Some(left_open(first, out));
             }
-            if only_races && out.unknowns.len() <= first.unknowns.len() {
+            // What was tried does not race: another read of its thread may pass for it.
+            let of_use = |r: &FxHashSet<(Pc, Tid)>| r.is_subset(&self.used);
+            let settled = out.defects.is_empty() || racing.as_ref().is_none_or(of_use);
+            if settled && only_races && out.unknowns.len() <= first.unknowns.len() {
                 let is_done = out.defects.is_empty() || racing.is_none() || !before;
                 let out = self.excused(first, out);
                 if is_done {
@@ -329,6 +333,28 @@ impl Trial {
         races
     }
 
+    /// An outcome, whose races are none if all stores are made of what the loads of use read before them.
+    fn made(&self, mut kept: Outcome, ended: &Ended, out: &Outcome) -> Outcome {
+        let whole = out.stats.warp_instructions == kept.stats.warp_instructions;
+        let open = out.unknowns.len() > kept.unknowns.len();
+        let racing = ended.racing.as_ref();
+        let known = racing.is_some_and(|r| r.is_subset(&self.used));
+        let holds = ended.before && ended.made && known && whole && !open;
+        if !holds || !reached(out, &ended.unknowns).is_empty() {
+            return kept;
+        }
+        let (races, others) = std::mem::take(&mut kept.defects)
+            .into_iter()
+            .partition(is_race);
+        kept.defects = others;
+        let races: Vec<Finding<DefectKind>> = races;
+        let why = "what is written is made from what is read, so that the read comes first";
+        let kind = WarningKind::OrderedByValue;
+        kept.warnings
+            .extend(races.into_iter().map(|f| instead(f, kind, why)));
+        kept
+    }
+
     /// The loads that the stores may be made of.
     pub(super) fn by_value(&self) -> ByValue {
         match self.kept {
@@ -395,26 +421,6 @@ fn instead<K>(f: Finding<DefectKind>, kind: K, why: &str) -> Finding<K> {
         count: f.count,
         sites: f.sites,
     }
-}
-
-/// An outcome, whose races are none if all stores are made of what the loads of use read before them.
-fn made(mut kept: Outcome, ended: &Ended, out: &Outcome) -> Outcome {
-    let whole = out.stats.warp_instructions == kept.stats.warp_instructions;
-    let open = out.unknowns.len() > kept.unknowns.len();
-    let holds = ended.before && ended.made && whole && !open;
-    if !holds || !reached(out, &ended.unknowns).is_empty() {
-        return kept;
-    }
-    let (races, others) = std::mem::take(&mut kept.defects)
-        .into_iter()
-        .partition(is_race);
-    kept.defects = others;
-    let races: Vec<Finding<DefectKind>> = races;
-    let why = "what is written is made from what is read, so that the read comes first";
-    let kind = WarningKind::OrderedByValue;
-    kept.warnings
-        .extend(races.into_iter().map(|f| instead(f, kind, why)));
-    kept
 }
 
 /// The loads whose unknowns stand below an output, an address or a condition of a run.
