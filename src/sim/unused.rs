@@ -34,6 +34,7 @@ use super::reach::roots;
 use super::value::Val;
 use super::warp::lanes;
 use super::{DefectKind, Finding, Outcome, Site, Tid, UnknownKind, WarningKind};
+use crate::kernel::awaits::{Awaits, awaits};
 use crate::kernel::{Op, Pc};
 use crate::term::ArrayId;
 
@@ -179,14 +180,23 @@ impl Machine<'_> {
             };
             report.findings().filter(is_race).cloned().collect()
         };
+        let report = &self.order.report;
+        // What a loop waits for is of use, though no condition shows it: the loop stands for every number of looks.
+        let waits = match report.is_empty() {
+            true => Awaits::default(),
+            false => awaits(self.kernel),
+        };
         let is_load = |r: &Race| {
             let of = |p: &super::race::Party| {
-                !p.agent && !p.kind.writes() && matches!(self.inst(p.pc).op, Op::Ld { .. })
+                let is_look = waits.by_access.contains_key(&p.pc);
+                !p.agent
+                    && !is_look
+                    && !p.kind.writes()
+                    && matches!(self.inst(p.pc).op, Op::Ld { .. })
             };
             // Another one that data decide about is found again.
             r.conflict == Conflict::Conditional || of(&r.earlier) || of(&r.later)
         };
-        let report = &self.order.report;
         let held = self.order.held.as_ref().map(|h| &h.report);
         let own: Vec<Race> = races(report);
         let of_held: Vec<Race> = held.map(races).unwrap_or_default();
@@ -254,7 +264,7 @@ impl Trial {
                 self.kept = Some(out);
                 return None;
             }
-        } else if only_races && self.keep_as_used(reached) {
+        } else if out.defects.is_empty() && self.keep_as_used(reached) {
             self.first = Some(first);
             return None;
         }

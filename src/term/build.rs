@@ -244,14 +244,6 @@ impl TermStore {
             {
                 return y;
             }
-            // match max(c, y) for c <= 0 and a number y whose float has no sign bit / result y; min(c, y): c
-            // because y is +0 or above it, and of zeros a maximum takes +0 and a minimum -0 (PTX ISA 9.0, 9.7.3.14).
-            if self.as_const(x).is_some_and(|c| !c.is_positive())
-                && self.has_clear_sign(y)
-                && self.is_number(y)
-            {
-                return if tag == view::MAX { y } else { x };
-            }
         }
         self.pair(tag, a, b)
     }

@@ -450,43 +450,6 @@ mod tests {
     use crate::term::BitsOp;
     use crate::term::eval::{Inputs, Mode, Value, evaluate};
 
-    /// An extremum with a constant that is not above 0 is decided where the other number has no sign bit.
-    #[test]
-    fn what_has_no_sign_bit_is_at_least_zero() {
-        let mut s = TermStore::new();
-        let [x, y] = [0, 4].map(|o| s.elem(ArrayId(0), Fmt::F32, o));
-        let (a, b) = (s.fun(Fun::Abs, x), s.fun(Fun::Abs, y));
-        let quotient = s.div(a, b);
-        let constants = [0, -3].map(|k| s.integer(k));
-        let clear = [
-            a,
-            s.max(a, b),
-            s.add(a, b),
-            s.fun(Fun::Exp2, x),
-            s.max(x, b),
-        ];
-        let open = [x, s.mul(x, x), s.sub(a, b), quotient, s.min(x, b)];
-        for c in constants {
-            for t in clear {
-                assert_eq!((s.max(c, t), s.min(t, c)), (t, c));
-                for values in [[3.0f32, -7.5], [-0.25, 0.0], [0.0, -0.0]] {
-                    let mut i = Inputs::default();
-                    for (k, v) in values.iter().enumerate() {
-                        i.set(ArrayId(0), 4 * k as u64, 4, v.to_bits().into());
-                    }
-                    match &evaluate(&s, &[t], &i, Mode::exact(128))[0] {
-                        Value::Exact(v) => assert!(!v.is_negative()),
-                        _ => {}
-                    }
-                }
-            }
-            for t in open {
-                assert_ne!(s.max(c, t), t);
-                assert_ne!(s.min(c, t), c);
-            }
-        }
-    }
-
     /// An integer of 8 bits that is made of one of 16 is the clamped real where the scale of a row bounds it.
     #[test]
     fn what_the_largest_divides_is_bounded() {

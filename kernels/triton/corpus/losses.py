@@ -68,6 +68,8 @@ def cross_entropy_in_place(x, t, loss, rows, n, B: tl.constexpr, SLIP: tl.conste
         new = tl.maximum(m, tl.max(v, axis=0))
         s = s * tl.exp(m - new) + tl.sum(tl.exp(v - new), axis=0)
         m = new
+    # Another thread may write what this one has picked.
+    tl.debug_barrier()
     for start in range(0, n, B):
         i = start + tl.arange(0, B)
         v = tl.load(x + i, mask=i < n, other=-float("inf"))
