@@ -380,22 +380,27 @@ impl Machine<'_> {
             }
         }
         let Some((lane, pc)) = at else { return Ok(()) };
-        // By halves, as a butterfly does it: what looks into the result needs no deep one.
-        while values.len() > 1 {
-            let mut halves = Vec::with_capacity(values.len().div_ceil(2));
-            for pair in values.chunks(2) {
-                halves.push(match (pair, ty) {
-                    (&[p, v], NumTy::Float(f)) => {
-                        self.lane_number(pc, (op, f), [false, with_nan], [p, v])
-                    }
-                    (&[p, v], NumTy::Int(t)) => {
-                        let zero = Val::Conc(0);
-                        self.int_values(w, lane, pc, combining(op), t, [p, v, zero, zero])?
-                    }
-                    _ => pair[0],
-                });
+        match ty {
+            // By halves, as a butterfly does it: what looks into the result needs no deep one.
+            NumTy::Float(f) => {
+                while values.len() > 1 {
+                    let halves = values.chunks(2).map(|pair| match *pair {
+                        [p, v] => self.lane_number(pc, (op, f), [false, with_nan], [p, v]),
+                        _ => pair[0],
+                    });
+                    values = halves.collect();
+                }
             }
-            values = halves;
+            NumTy::Int(t) => {
+                let zero = Val::Conc(0);
+                let mut rest = values.drain(..);
+                let mut acc = rest.next();
+                for v in rest {
+                    let operands = [acc.unwrap_or(zero), v, zero, zero];
+                    acc = Some(self.int_values(w, lane, pc, combining(op), t, operands)?);
+                }
+                values.extend(acc);
+            }
         }
         let acc = values.pop();
         for lane in lanes(members) {
