@@ -370,7 +370,7 @@ impl Machine<'_> {
             let (v, nan) = (self.src(w, *a, lane), *nan);
             (at, with_nan) = (Some((lane, pc)), nan);
             let v = match ty {
-                NumTy::Float(f) if abs => self.lane_number(pc, (op, f), [true, nan], [v, v]),
+                NumTy::Float(f) if abs => self.magnitude(pc, f, v),
                 _ => v,
             };
             // A minimum and a maximum, and bits that are joined, take a value in once.
@@ -383,9 +383,13 @@ impl Machine<'_> {
         match ty {
             // By halves, as a butterfly does it: what looks into the result needs no deep one.
             NumTy::Float(f) => {
+                // One value is compared with itself: what is no number becomes the canonical one.
+                if let [v] = values[..] {
+                    values.push(v);
+                }
                 while values.len() > 1 {
                     let halves = values.chunks(2).map(|pair| match *pair {
-                        [p, v] => self.lane_number(pc, (op, f), [false, with_nan], [p, v]),
+                        [p, v] => self.extremum_of_lanes((pc, op), (f, with_nan), [p, v]),
                         _ => pair[0],
                     });
                     values = halves.collect();
@@ -413,41 +417,50 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The extremum of the numbers of two lanes; with `abs` the magnitude of the first.
-    fn lane_number(
+    /// The magnitude of a lane's number.
+    fn magnitude(&mut self, pc: Pc, f: Fmt, v: Val) -> Val {
+        // A maximum of magnitudes, of one number and itself.
+        let same = (FloatOp::Max, f, [true, false], [v, v]);
+        if let Some(known) = self.known_extremum(pc, same) {
+            return known;
+        }
+        let x = self.values.real(v, f);
+        let t = self.values.store.fun(Fun::Abs, x);
+        let plain = (f, FloatMods::default());
+        Val::Real(f, self.values.exact(FloatOp::Abs, plain, [v], t))
+    }
+
+    /// The larger or the smaller of the numbers of two lanes.
+    fn extremum_of_lanes(
         &mut self,
-        pc: Pc,
-        (op, f): (AtomOp, Fmt),
-        [abs, nan]: [bool; 2],
+        (pc, op): (Pc, AtomOp),
+        (f, nan): (Fmt, bool),
         v: [Val; 2],
     ) -> Val {
         let op = match op {
             AtomOp::Min => FloatOp::Min,
             _ => FloatOp::Max,
         };
-        let known = self.values.lane_extremum(op, f, [abs, nan], v);
-        if let Some(known) = known.or_else(|| self.values.extremum_word(pc, (op, f), [abs, nan], v))
-        {
+        if let Some(known) = self.known_extremum(pc, (op, f, [false, nan], v)) {
             return known;
         }
-        let [x, y] = v.map(|v| self.values.real(v, f));
+        let operands = v.map(|v| self.values.real(v, f));
+        let t = self.extremum(op, nan, &operands);
         let mods = FloatMods {
-            nan: nan && !abs,
+            nan,
             ..FloatMods::default()
         };
-        Val::Real(
-            f,
-            match abs {
-                true => {
-                    let t = self.values.store.fun(Fun::Abs, x);
-                    self.values.exact(FloatOp::Abs, (f, mods), [v[0]], t)
-                }
-                false => {
-                    let t = self.extremum(op, nan, &[x, y]);
-                    self.values.exact(op, (f, mods), v, t)
-                }
-            },
-        )
+        Val::Real(f, self.values.exact(op, (f, mods), v, t))
+    }
+
+    /// An extremum of two lanes where numbers are known, or floats are words.
+    fn known_extremum(
+        &mut self,
+        pc: Pc,
+        (op, f, mods, v): (FloatOp, Fmt, [bool; 2], [Val; 2]),
+    ) -> Option<Val> {
+        let known = self.values.lane_extremum(op, f, mods, v);
+        known.or_else(|| self.values.extremum_word(pc, (op, f), mods, v))
     }
 }
 
