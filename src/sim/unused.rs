@@ -34,7 +34,6 @@ use super::reach::roots;
 use super::value::Val;
 use super::warp::lanes;
 use super::{DefectKind, Finding, Outcome, Site, Tid, UnknownKind, WarningKind};
-use crate::kernel::awaits::{Awaits, awaits};
 use crate::kernel::{Op, Pc};
 use crate::term::ArrayId;
 
@@ -172,6 +171,11 @@ impl Machine<'_> {
 
     /// What a trial needs to know of this run.
     pub(super) fn ended(&mut self) -> Ended {
+        // What a loop waits for is of use, though no condition shows it: the loop stands for every number of looks.
+        let waits = match self.order.report.is_empty() {
+            true => Arc::default(),
+            false => self.awaits(),
+        };
         // What else the shadow found is no race: it is open or a warning, in each run.
         let races = |report: &Report| {
             let is_race = |r: &&Race| {
@@ -181,11 +185,6 @@ impl Machine<'_> {
             report.findings().filter(is_race).cloned().collect()
         };
         let report = &self.order.report;
-        // What a loop waits for is of use, though no condition shows it: the loop stands for every number of looks.
-        let waits = match report.is_empty() {
-            true => Awaits::default(),
-            false => awaits(self.kernel),
-        };
         let is_load = |r: &Race| {
             let of = |p: &super::race::Party| {
                 let is_look = waits.by_access.contains_key(&p.pc);

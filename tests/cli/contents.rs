@@ -282,4 +282,14 @@ fn lanes_that_store_one_real_with_other_bits_are_executed() {
     // Another real.
     let (code, report) = executed("one_less.ptx", "", "[0.1,0.7,0.003]");
     assert_eq!(code, Some(1), "{report}");
+    // What is no number in either order is the same word.
+    let (code, report) = executed("sums.ptx", "add.f32 %f3,%f3,%f1;", "[inf,0.7,-inf]");
+    assert_eq!(code, Some(0), "{report}");
+    assert_eq!(
+        report["warnings"][0]["kind"], "same-value-write",
+        "{report}"
+    );
+    // In one order only: the infinity stays.
+    let (code, report) = executed("one_less.ptx", "", "[inf,0.7,-inf]");
+    assert_eq!(code, Some(1), "{report}");
 }

@@ -178,7 +178,7 @@ def run(options: argparse.Namespace) -> None:
             key = (case.name, arch, VERSION)
             seconds = f"{right.seconds + twin.seconds:.1f}"
             cells = [case.name, str(arch), VERSION, right.text(), twin.text(), f"{right.work} {twin.work}", seconds]
-            mark = "" if right.verdict == case.verdict(VERSION) and twin.verdict in WRONG else "   <--"
+            mark = "   <--" if is_exception(key, cells) else ""
             print(*cells, mark, sep=" | ", flush=True)
             if not options.dry:
                 write(rows() | {key: cells})  # What others wrote in the meantime stays.

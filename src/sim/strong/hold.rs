@@ -256,12 +256,18 @@ impl Machine<'_> {
         }
     }
 
-    /// For how many turns in a row, that did nothing, the last one of them ended in a loop that only waits.
-    pub(crate) fn turns_in_waits(&mut self, pc: Pc, idle: u32, before: u32) -> u32 {
+    /// The loops of the kernel that wait, looked for when they are first asked for.
+    pub(in crate::sim) fn awaits(&mut self) -> Arc<Awaits> {
         if !self.strong.on && self.strong.awaits.by_access.is_empty() {
             self.strong.awaits = Arc::new(awaits(self.kernel));
         }
-        let mut all = self.strong.awaits.by_access.iter();
+        self.strong.awaits.clone()
+    }
+
+    /// For how many turns in a row, that did nothing, the last one of them ended in a loop that only waits.
+    pub(crate) fn turns_in_waits(&mut self, pc: Pc, idle: u32, before: u32) -> u32 {
+        let awaits = self.awaits();
+        let mut all = awaits.by_access.iter();
         let waits = all.any(|(access, wait)| *access == pc || wait.body.contains(&pc.0));
         match idle > 0 {
             true if waits => before + SURER,
