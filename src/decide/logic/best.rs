@@ -139,9 +139,9 @@ impl Search<'_> {
             known
         });
         let choices = choices.filter(|_| known)?;
-        let mut missed = 0;
+        let mut missed = Vec::new();
         for t in choices {
-            if self.limits.reached().is_some() || missed > MAX_MISSED {
+            if self.limits.reached().is_some() || missed.len() > MAX_MISSED {
                 return None;
             }
             let best = match self.store.get(t) {
@@ -153,7 +153,7 @@ impl Search<'_> {
                 _ => self.better(t),
             };
             let Some(best) = best else {
-                missed += 1;
+                missed.push(t);
                 continue;
             };
             if best.indices.len() > self.spelled_out {
