@@ -20,16 +20,26 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 RUNS = 3
+KERNELS = ROOT / "kernels"
+# The tile by so many threads.
+TILES = {
+    32: "matmul/32_scaling.ptx",
+    64: "matmul/64_scaling.ptx",
+    128: "matmul/128_scaling.ptx",
+    256: "matmul/256_scaling.ptx",
+    512: "matmul/512_scaling.ptx",
+    1024: "matmul/1024_scaling.ptx",
+}
 
 
 def product(threads, depth, jobs):
-    kernel = ROOT / "kernels" / "matmul"
-    command = [str(TARGET / "release" / "volta"), "check", str(kernel / "plain_scaling.ptx"), str(kernel / f"{threads}_scaling.ptx")]
+    files = [str(KERNELS / "matmul/plain_scaling.ptx"), str(KERNELS / TILES[threads])]
+    command = [str(TARGET / "release" / "volta"), "check", *files]
     return command + ["--ref-block", "256", "--opt-block", str(threads), "--arg", f"3={depth}", "--jobs", str(jobs)]
 
 
 def exchange(name, threads, steps):
-    kernel = str(ROOT / "kernels" / "races" / "exchange.ptx")
+    kernel = str(KERNELS / "races/exchange.ptx")
     files = [kernel] if name == "race" else [kernel, kernel]
     command = [str(TARGET / "release" / "volta"), name, *files, "--threads", str(threads), "--jobs", "1"]
     return command + ["--arg", f"0=in:f64[{threads}]", "--arg", f"1=out:f64[{threads}]", "--arg", f"3={steps}"]

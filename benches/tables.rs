@@ -1,4 +1,4 @@
-//! The entries of `kernels/tables.toml`, end to end and by stage: `cargo bench --bench tables`.
+//! The entries of `benches/tables.toml`, end to end and by stage: `cargo bench --bench tables`.
 //!
 //!     cargo bench --bench tables -- table-5 --runs 1
 //!
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
             _ => filter = Some(arg),
         }
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/tables.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/tables.toml");
     let request = Request {
         filter,
         stats: true,

@@ -25,7 +25,7 @@ use rayon::prelude::*;
 
 #[path = "../tests/mutants/mod.rs"]
 mod mutants;
-use mutants::{BUDGET, FATES, Fate, KINDS, Listed, MANIFESTS, MOST, Mutant, Pair, Table};
+use mutants::{BUDGET, FAMILIES, FATES, Fate, KINDS, Listed, MOST, Mutant, Pair, Table};
 
 const EACH: usize = 16;
 const POINTS: u64 = 100;
@@ -128,7 +128,7 @@ fn main() -> ExitCode {
         true => Counts::read(&before),
         false => Counts::default(),
     };
-    let sets = MANIFESTS.map(|m| mutants::pairs(&base.join("kernels").join(m), MOST));
+    let sets = FAMILIES.map(|f| mutants::pairs(f, MOST));
     let mut work = Vec::new();
     for pair in sets.iter().flatten().filter(|p| p.size <= most) {
         if has("--missing") && listed.pairs.contains_key(&pair.name) {

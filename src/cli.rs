@@ -326,7 +326,7 @@ pub(crate) struct GateArgs {
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub shard: Option<Shard>,
     /// Compare verdict, kinds, tactics and work of each entry with FILE, and fail where they differ or where there is a tenth
-    /// more work; of a folder, with its STEM.ledger for each manifest STEM.toml.
+    /// more work; of a folder, with its ledger A/B.ledger for each manifest A/B.toml.
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
     /// Write the lines of the ledger that fail, or whose work fell by a tenth.

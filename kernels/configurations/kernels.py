@@ -1,4 +1,4 @@
-"""Kernels that autotuners compile in many configurations: which of them write the same bits is asked in ../configurations.toml."""
+"""Kernels that autotuners compile in many configurations: which of them write the same bits is asked in volta.toml."""
 
 import triton
 import triton.language as tl

@@ -1,5 +1,5 @@
 // Kernels that leave one result in many orders of operations, in the configurations that a tuner would try.
-// Which of them leave the same bits follows from the order of operations alone: ../configurations.toml says why.
+// Which of them leave the same bits follows from the order of operations alone: volta.toml says why.
 // Every entry is one configuration; FAMILY chooses which are compiled.
 
 constexpr int N = 64;

@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::answer::{ErrorKind, Kind, Report, UnknownKind, Verdict};
 use crate::input;
@@ -41,7 +41,8 @@ const USED: &str = " [best ";
 /// Where ledgers are kept, and whether they are rewritten.
 #[derive(Clone, Debug)]
 pub struct Ledgers {
-    /// A file, for all entries; or a folder, with `STEM.ledger` for the entries of each manifest `STEM.toml`.
+    /// A file, for all entries; or a folder, with the ledger `A/B.ledger` for the entries of each manifest `A/B.toml`, where
+    /// `A` is below the folder of the manifest that is run.
     pub path: PathBuf,
     /// Whether lines that fail, or whose work fell, are rewritten.
     pub bless: bool,
@@ -80,9 +81,10 @@ struct Ledger {
     lines: Vec<Line>,
 }
 
-/// Compares entries with their ledgers, and rewrites those where that is asked for. Entries that fail say so themselves;
+/// Compares the entries of the manifest `root` with their ledgers, and rewrites those where that is asked for. Entries that fail say so themselves;
 /// what concerns no entry comes back, a sentence each. `is_whole`: no entry of the manifests was left out.
 pub(super) fn hold(
+    root: &Path,
     entries: &mut [EntryResult],
     ledgers: &Ledgers,
     is_whole: bool,
@@ -94,8 +96,10 @@ pub(super) fn hold(
             false => ledgers.path.clone(),
             true => {
                 let manifest = Path::new(&entry.manifest.file);
-                let stem = manifest.file_stem().unwrap_or_default();
-                ledgers.path.join(stem).with_extension("ledger")
+                ledgers
+                    .path
+                    .join(below(root, manifest)?)
+                    .with_extension("ledger")
             }
         };
         by_file.entry(path).or_default().push(entry);
@@ -120,6 +124,22 @@ pub(super) fn hold(
         );
     }
     Ok(failures)
+}
+
+/// Where a manifest stands below the folder of the one that is run.
+fn below<'m>(root: &Path, manifest: &'m Path) -> Result<&'m Path, Failure> {
+    let folder = root.parent().unwrap_or(Path::new(""));
+    let below = manifest.strip_prefix(folder).ok();
+    below
+        .filter(|p| p.components().all(|c| matches!(c, Component::Normal(_))))
+        .ok_or_else(|| {
+            let why = format!(
+                "it is not below the folder of {}, so a folder of ledgers has no place for it: run it alone, with a ledger \
+                 of its own",
+                root.display()
+            );
+            refused(manifest, &why)
+        })
 }
 
 fn refused(path: &Path, why: &str) -> Failure {

@@ -154,7 +154,7 @@ pub fn gate(
         && request.shard.is_none()
         && entries.len() == jobs.len();
     let ledger = match &request.ledgers {
-        Some(ledgers) => ledger::hold(&mut entries, ledgers, is_whole)?,
+        Some(ledgers) => ledger::hold(path, &mut entries, ledgers, is_whole)?,
         None => Vec::new(),
     };
     Ok(GateReport {

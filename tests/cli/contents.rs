@@ -2,8 +2,8 @@
 
 use super::{json, scratch, volta};
 
-const COUNTS: &str = "kernels/contents/counts_shared.ptx";
-const GATHER: &str = "kernels/contents/gather_plain.ptx";
+const COUNTS: &str = "kernels/indexing/counts_shared.ptx";
+const GATHER: &str = "kernels/indexing/gather_plain.ptx";
 
 #[test]
 fn what_contents_cannot_be_is_an_input_error() {
@@ -13,8 +13,8 @@ fn what_contents_cannot_be_is_an_input_error() {
         ("in:s32[4]=@no.npy", "cannot read"),
         ("in:s32[4]=@/dev/zero", "pipe or a device"),
         ("in:s32[4]=@kernels", "folder"),
-        ("in:u32[4]=@kernels/contents/pages.npy", "`<i4`"),
-        ("in:s32[2,2]=@kernels/contents/pages.npy", "shape"),
+        ("in:u32[4]=@kernels/indexing/pages.npy", "`<i4`"),
+        ("in:s32[2,2]=@kernels/indexing/pages.npy", "shape"),
         ("in:f32[4]=normal", "only `run`"),
         ("out:s32[4]=0", "no content"),
     ] {
@@ -74,7 +74,7 @@ fn everything_that_has_no_value_is_named() {
 /// CTAs that overwrite each other's counters.
 #[test]
 fn a_race_of_the_run_comes_with_the_values() {
-    let kernel = "kernels/contents/counts_shared_overwrite.ptx";
+    let kernel = "kernels/indexing/counts_shared_overwrite.ptx";
     let args = ["--threads", "8", "--grid", "2", "--arg", KEYS, "--arg"];
     let (status, object) = run(
         kernel,
@@ -125,7 +125,7 @@ fn what_is_drawn_follows_from_the_seed() {
     assert_ne!(values("1"), values("2"));
 }
 
-const PADDED: &str = "kernels/data/guards.ptx";
+const PADDED: &str = "kernels/indexing/guards.ptx";
 
 /// The status of `race` on a kernel of four threads that reads where its first array says, with a fact; and what it says.
 fn with_fact(keys: &str, fact: &str) -> (Option<i32>, serde_json::Value) {

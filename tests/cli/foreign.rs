@@ -1,5 +1,5 @@
 //! Text of others in every field and every format: whatever it is made of, an output has nothing but its lines of what
-//! does not show, and no line is a command of a CI service. What is drawn at random is in `tests/outside/texts.py`.
+//! does not show, and no line is a command of a CI service. What is drawn at random is in `benches/measured/texts.py`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -207,7 +207,7 @@ const CALLS: &[&[&str]] = &[
         "4",
         "--all-ctas",
     ],
-    &["gate", "kernels/races.toml", "--filter", "reduction"],
+    &["gate", "kernels/races/volta.toml", "--filter", "reduction"],
     &["gate", "no/such.toml"],
     &["steps", "kernels/guide/steps.toml"],
 ];
@@ -270,7 +270,7 @@ fn the_cache_gives_the_same_answers() {
     let gate = |more: &[&str]| {
         let args = [
             "gate",
-            "kernels/races.toml",
+            "kernels/races/volta.toml",
             "--filter",
             "reduction",
             "--json",

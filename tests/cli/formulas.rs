@@ -54,7 +54,7 @@ fn one_cta_is_compared_with_its_elements() {
 #[test]
 fn a_definition_of_some_elements_leaves_the_others_unwritten() {
     let rows = |formula: &str| {
-        let bound = "kernels/layers/some_rows.ptx --threads 8 --grid 3 --name 0=x --name 1=y \
+        let bound = "kernels/lifted/some_rows.ptx --threads 8 --grid 3 --name 0=x --name 1=y \
             --arg x=in:f32[5,8] --arg y=out:f32[5,8] --arg 2=8";
         let mut args = vec!["check", "--json", "--formula", formula];
         args.extend(bound.split_whitespace());
@@ -88,7 +88,7 @@ fn a_definition_of_some_elements_leaves_the_others_unwritten() {
 
 #[test]
 fn one_output_resists_and_the_other_has_its_formula() {
-    let args = "lift --json kernels/layers/nibbles_and_sums.ptx --threads 16 --name 0=w --name 1=y --name 2=z \
+    let args = "lift --json kernels/lifted/nibbles_and_sums.ptx --threads 16 --name 0=w --name 1=y --name 2=z \
         --arg w=in:u8[16] --arg y=out:s32[16] --arg z=out:f32[16]";
     let output = volta(&args.split_whitespace().collect::<Vec<_>>());
     let report = json(&output);

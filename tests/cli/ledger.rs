@@ -157,6 +157,6 @@ fn lines_and_entries_belong_together() {
     assert_eq!(gate["error"]["kind"], "file");
     std::fs::remove_file(&ledger).expect("no ledger");
     assert_eq!(run(&manifest, &ledger, &[]).0, 2);
-    let output = volta(&["gate", "kernels/guide.toml", "--bless"]);
+    let output = volta(&["gate", "kernels/guide/volta.toml", "--bless"]);
     assert_eq!(output.status.code(), Some(2));
 }

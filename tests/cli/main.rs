@@ -568,7 +568,7 @@ fn one_run_writes_several_formats() {
 
 #[test]
 fn shards_are_parts_of_a_manifest() {
-    let manifest = "kernels/races.toml";
+    let manifest = "kernels/races/volta.toml";
     let names = |shard: &str| {
         let args = [
             "gate",

@@ -160,15 +160,16 @@ fn a_side_is_a_kernel_or_a_list_of_kernels() {
 /// The report on an entry of the manifest of sequences as people read it: `gate` shows those that it did not expect.
 fn for_people(name: &str) -> String {
     let root = env!("CARGO_MANIFEST_DIR");
-    let all = std::fs::read_to_string(format!("{root}/kernels/sequence.toml")).expect("a manifest");
+    let all =
+        std::fs::read_to_string(format!("{root}/kernels/sequence/volta.toml")).expect("a manifest");
     let mut entries = all.split("\n[[").map(|e| format!("[[{e}"));
     let entry = entries.find(|e| e.contains(&format!("name = \"{name}\"")));
-    let entry = entry.expect("an entry").replace("\"sequence/", "\"CHAIN/");
+    let entry = entry.expect("an entry");
     let kept = entry
         .lines()
         .filter(|l| !l.starts_with("expect") && !l.starts_with("defects"));
     let entry = kept.map(|l| format!("{l}\n")).collect::<String>() + "expect = \"unknown\"\n";
-    let entry = entry.replace("CHAIN", &format!("{root}/kernels/sequence"));
+    let entry = entry.replace("file = \"", &format!("file = \"{root}/kernels/sequence/"));
     let manifest = scratch("sequences", &format!("{name}.toml"), entry.as_bytes());
     let manifest = manifest.to_str().expect("a name in UTF-8");
     let output = volta(&["gate", manifest, "--no-cache"]);
@@ -180,7 +181,7 @@ fn for_people(name: &str) -> String {
 
 /// The report on an entry of the manifest of sequences as programs read it.
 fn for_programs(name: &str) -> Value {
-    let manifest = "kernels/sequence.toml";
+    let manifest = "kernels/sequence/volta.toml";
     let args = ["gate", manifest, "--no-cache", "--filter", name, "--json"];
     let mut object = json(&volta(&args));
     object["entries"][0]["result"].take()

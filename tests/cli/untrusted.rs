@@ -410,8 +410,8 @@ fn includes() {
 fn a_narrower_format_is_noted() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = [
-        "kernels/shortcuts/plain.ptx",
-        "kernels/shortcuts/low_precision.ptx",
+        "kernels/activation/shortcut_plain.ptx",
+        "kernels/activation/shortcut_low_precision.ptx",
     ];
     let (code, object) = run(root, &["check", files[0], files[1], "--threads", "64"]);
     assert_eq!(code, 0);

@@ -1,4 +1,4 @@
-//! Kernels of our own in Triton, each with a twin that has one slip: `kernels/corpus.zst`, made by
+//! Kernels of our own in Triton, each with a twin that has one slip: `kernels/triton/corpus/corpus.zst`, made by
 //! `kernels/triton/corpus/corpus.py pack`. It holds a manifest and its PTX, each behind a line `//@ name`.
 
 use std::io::Read;
@@ -25,10 +25,11 @@ fn unpack(archive: &Path, folder: &Path) {
 #[test]
 fn the_corpus_gets_its_verdicts() {
     let folder = folder("corpus");
-    unpack(&kernels().join("corpus.zst"), &folder);
+    let corpus = kernels().join("triton/corpus");
+    unpack(&corpus.join("corpus.zst"), &folder);
     let request = Request {
         ledgers: Some(Ledgers {
-            path: kernels().join("corpus.ledger"),
+            path: corpus.join("corpus.ledger"),
             bless: std::env::var_os("VOLTA_BLESS").is_some(),
         }),
         ..Request::default()

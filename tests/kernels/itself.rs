@@ -21,8 +21,8 @@ use volta::spec::manifest::Side;
 use volta::spec::{Layers, Manifest, Settings};
 use volta::work;
 
+use super::layout::included;
 use super::mutants::stamp;
-use super::{BY_HAND, kernels};
 
 /// One entry in so many is judged in each run.
 const ONE_IN: u64 = 6;
@@ -120,11 +120,7 @@ fn wrong(pair: &Twice, files: &Files) -> Option<String> {
 fn each_kernel_equals_itself() {
     let all = std::env::var("VOLTA_ITSELF").is_ok_and(|word| word == "all");
     let is_chosen = |name: &str| all || stamp(name).is_multiple_of(ONE_IN);
-    let folder = std::fs::read_dir(kernels()).expect("a folder");
-    let mut manifests: Vec<_> = folder.map(|f| f.expect("a file").path()).collect();
-    manifests.retain(|p| p.extension().is_some_and(|e| e == "toml") && !p.ends_with(BY_HAND));
-    manifests.sort();
-    let pairs: Vec<Twice> = manifests
+    let pairs: Vec<Twice> = included()
         .iter()
         .flat_map(|p| twice(p, &is_chosen))
         .collect();

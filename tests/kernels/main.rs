@@ -9,6 +9,7 @@ mod itself;
 mod joins;
 mod known_numbers;
 mod launched;
+mod layout;
 mod manifest;
 mod moves;
 #[path = "../mutants/mod.rs"]
@@ -23,10 +24,6 @@ mod small_launches;
 use std::path::{Path, PathBuf};
 
 use volta::gate::{Ledgers, Request, gate};
-use volta::spec::Manifest;
-
-/// The manifest that is run by hand: the tables at full size take a minute of release code.
-const BY_HAND: &str = "tables.toml";
 
 fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
@@ -59,35 +56,10 @@ fn every_entry_gets_its_verdict() {
 fn bests_seldom_rise() {
     const MOST: usize = 20;
     let mut resets = Vec::new();
-    for file in std::fs::read_dir(kernels()).expect("a folder") {
-        let path = file.expect("a file").path();
-        if path.extension().is_some_and(|e| e == "ledger") {
-            let text = std::fs::read_to_string(path).expect("a ledger");
-            let all = text.lines().filter(|l| l.starts_with("reset "));
-            resets.extend(all.map(str::to_string));
-        }
+    for path in layout::files(&kernels(), &["ledger"]) {
+        let text = std::fs::read_to_string(path).expect("a ledger");
+        let all = text.lines().filter(|l| l.starts_with("reset "));
+        resets.extend(all.map(str::to_string));
     }
     assert!(resets.len() <= MOST, "{}", resets.join("\n"));
-}
-
-#[test]
-fn every_manifest_is_included() {
-    let text = std::fs::read_to_string(kernels().join("volta.toml")).expect("a manifest");
-    for file in std::fs::read_dir(kernels()).expect("a folder") {
-        let name = file.expect("a file").file_name();
-        let name = name.to_str().expect("a plain name");
-        // The tables are checked here to be a manifest.
-        if name == BY_HAND {
-            let text = std::fs::read_to_string(kernels().join(name)).expect("a manifest");
-            let tables = Manifest::parse(&text, &kernels()).expect("a valid manifest");
-            assert!(!tables.check.is_empty());
-            continue;
-        }
-        if name.ends_with(".toml") && name != "volta.toml" {
-            assert!(
-                text.contains(&format!("\"{name}\"")),
-                "{name} is not included"
-            );
-        }
-    }
 }

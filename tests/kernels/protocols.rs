@@ -10,12 +10,10 @@ fn recorded() -> BTreeMap<String, String> {
     let mut out = BTreeMap::new();
     for file in std::fs::read_dir(super::kernels().join("protocols")).expect("the folder") {
         let path = file.expect("a file").path();
-        if path.extension().is_none_or(|e| e != "toml") {
+        if path.extension().is_none_or(|e| e != "ledger") {
             continue;
         }
-        let stem = path.file_stem().expect("a name");
-        let ledger = super::kernels().join(stem).with_extension("ledger");
-        let text = std::fs::read_to_string(&ledger).expect("the ledger of a manifest");
+        let text = std::fs::read_to_string(&path).expect("a ledger");
         for line in text.lines().filter(|l| !l.starts_with('#')) {
             if let Some((name, rest)) = line.split_once('\t') {
                 out.insert(name.to_string(), rest.to_string());

@@ -1,10 +1,8 @@
-//! What `race --any` calls clean, run in small launches: a fixed sample of what `tests/outside/any.py` does for all of them.
+//! What `race --any` calls clean, run in small launches: a fixed sample of what `benches/measured/any.py` does for all of them.
 //!
-//! Every entry of `kernels/any.toml` and `kernels/every.toml` that expects `clean` is launched with blocks, grids and integers of
+//! Every entry of the families `any`, `calls` and `every` that expects `clean` is launched with blocks, grids and integers of
 //! its own, by the command for one launch, which shares the simulator alone with the proof. Launches that the facts exclude
 //! are passed over.
-
-use std::path::Path;
 
 use rayon::prelude::*;
 
@@ -16,6 +14,8 @@ use volta::report::Verdict;
 use volta::spec::manifest::{ArgText, Triple};
 use volta::spec::{Layers, Manifest, Settings, Which};
 use volta::work;
+
+use super::kernels;
 
 /// Block, grid, and the first of the integers, which the others follow.
 const TRIED: [(u32, u32, u32); 7] = [
@@ -32,9 +32,9 @@ const TRIED: [(u32, u32, u32); 7] = [
 fn no_small_launch_breaks_what_is_clean_in_all() {
     let files = Files::new();
     let clean = |e: &[Settings; 2]| e[1].expect.as_deref() == Some("clean");
-    let entries: Vec<[Settings; 2]> = ["any.toml", "every.toml"]
+    let entries: Vec<[Settings; 2]> = ["any", "calls", "every"]
         .iter()
-        .flat_map(|name| read(name).race)
+        .flat_map(|family| read(family).race)
         .flat_map(|e| e.instances)
         .filter(clean)
         .collect();
@@ -45,9 +45,9 @@ fn no_small_launch_breaks_what_is_clean_in_all() {
     assert!(count > 3 * entries.len(), "{count} launches were run");
 }
 
-fn read(name: &str) -> Manifest {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
-    let text = std::fs::read_to_string(folder.join(name)).expect("a manifest");
+fn read(family: &str) -> Manifest {
+    let folder = kernels().join(family);
+    let text = std::fs::read_to_string(folder.join("volta.toml")).expect("a manifest");
     Manifest::parse(&text, &folder).expect("a valid manifest")
 }
 

@@ -353,8 +353,25 @@ pub(crate) fn stamp(text: &str) -> u64 {
 /// every machine. The dearest refutation of the sample that the tests judge takes 36 million.
 pub(crate) const BUDGET: u64 = 60_000_000;
 
-/// The manifests whose pairs are mutated.
-pub(crate) const MANIFESTS: [&str; 3] = ["volta.toml", "nn.toml", "triton.toml"];
+/// The families of `kernels/` whose pairs are mutated.
+pub(crate) const FAMILIES: [&str; 16] = [
+    "activation",
+    "attention",
+    "backward",
+    "convolution",
+    "fusion",
+    "loss",
+    "matmul",
+    "normalization",
+    "optimizer",
+    "pooling",
+    "quantized",
+    "reduction",
+    "scan",
+    "softmax",
+    "transform",
+    "triton",
+];
 
 /// Lines times threads of the largest kernels that are mutated.
 pub(crate) const MOST: usize = 40_000;
@@ -392,16 +409,19 @@ impl Listed {
     }
 }
 
-/// The pairs of a manifest that are to be equivalent, with at most so many lines of the optimized
+/// The pairs of kernels of the manifest of a family that are to be equivalent, with at most so many lines of the optimized
 /// kernel times threads.
-pub(crate) fn pairs(manifest: &Path, most: usize) -> Vec<Pair> {
-    let base = manifest.parent().expect("a folder");
-    let text = std::fs::read_to_string(manifest).expect("a manifest");
-    let manifest = Manifest::parse(&text, base).expect("a valid manifest");
+pub(crate) fn pairs(family: &str, most: usize) -> Vec<Pair> {
+    let base = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("kernels")
+        .join(family);
+    let text = std::fs::read_to_string(base.join("volta.toml")).expect("a manifest");
+    let manifest = Manifest::parse(&text, &base).expect("a valid manifest");
     let mut out = Vec::new();
     for settings in manifest.check.into_iter().flat_map(|e| e.instances) {
         let [defaults, entry] = &settings;
-        if entry.expect.as_deref() != Some("equivalent") {
+        let is_of_kernels = entry.reference.as_ref().is_some_and(|s| s.file.is_some());
+        if entry.expect.as_deref() != Some("equivalent") || !is_of_kernels {
             continue;
         }
         let file = entry.optimized.as_ref().and_then(|s| s.file.clone());

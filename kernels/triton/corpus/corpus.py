@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compiles the kernels of this folder by the Triton of the running interpreter, and asks volta about each and its twin.
 
-    corpus.py run [--arch 80 90 100] [--filter TEXT]    checks all of them, and writes `tests/outside/corpus.md`
+    corpus.py run [--arch 80 90 100] [--filter TEXT]    checks all of them, and writes `benches/measured/corpus.md`
     corpus.py numbers [--filter TEXT]                   executes them beside NumPy: the right ones agree, the twins do not
-    corpus.py pack                                      writes `kernels/corpus.zst`, which `tests/kernels/corpus.rs` runs
+    corpus.py pack                                      writes `corpus.zst`, which `tests/kernels/corpus.rs` runs
 
 `VOLTA_BINARY` is the program, and the package is on the path. A verdict is what a budget of work comes to, which is the same on
 every machine. What is packed: of each kernel one target, in rotation, and of its twin the next one. An entry that
@@ -38,9 +38,9 @@ from volta.server import program
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-TABLE = ROOT / "tests" / "outside" / "corpus.md"
-ARCHIVE = ROOT / "kernels" / "corpus.zst"
-LEDGER = ROOT / "kernels" / "corpus.ledger"
+TABLE = ROOT / "benches" / "measured" / "corpus.md"
+ARCHIVE = HERE / "corpus.zst"
+LEDGER = HERE / "corpus.ledger"
 
 
 VERSION = str(triton.__version__)

@@ -1,4 +1,4 @@
-"""What `tests/outside/gpu.py` does without a GPU: parameters, modules, what it compares, and the calls of the driver.
+"""What `benches/measured/gpu.py` does without a GPU: parameters, modules, what it compares, and the calls of the driver.
 
 The driver of these tests is a library of C that keeps memory in memory of the host, and whose one kernel doubles floats."""
 
@@ -18,10 +18,10 @@ import pytest
 import volta
 from volta import nvcc, server
 
-OUTSIDE = Path(__file__).resolve().parents[3] / "tests" / "outside"
-if not OUTSIDE.is_dir():
-    pytest.skip("the programs of tests/outside are not part of the package", allow_module_level=True)
-sys.path.insert(0, str(OUTSIDE))
+MEASURED = Path(__file__).resolve().parents[3] / "benches" / "measured"
+if not MEASURED.is_dir():
+    pytest.skip("the programs of benches/measured are not part of the package", allow_module_level=True)
+sys.path.insert(0, str(MEASURED))
 gpu: Any = importlib.import_module("gpu")
 driver: Any = importlib.import_module("cuda_driver")
 

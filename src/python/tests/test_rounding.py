@@ -1,4 +1,4 @@
-"""Bounds of `check --rounding` beside random kernels that `tests/outside/rounding.py` evaluates on its own."""
+"""Bounds of `check --rounding` beside random kernels that `benches/measured/rounding.py` evaluates on its own."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import pytest
 
 from volta import server
 
-OUTSIDE = Path(__file__).resolve().parents[3] / "tests" / "outside"
-if not OUTSIDE.is_dir():
-    pytest.skip("the programs of tests/outside are not part of the package", allow_module_level=True)
-sys.path.insert(0, str(OUTSIDE))
+MEASURED = Path(__file__).resolve().parents[3] / "benches" / "measured"
+if not MEASURED.is_dir():
+    pytest.skip("the programs of benches/measured are not part of the package", allow_module_level=True)
+sys.path.insert(0, str(MEASURED))
 rounding: Any = importlib.import_module("rounding")
 
 

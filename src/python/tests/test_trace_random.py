@@ -1,4 +1,4 @@
-"""Random functions of NumPy against NumPy: a sample of those that `tests/outside/traced.py` runs."""
+"""Random functions of NumPy against NumPy: a sample of those that `benches/measured/traced.py` runs."""
 
 from __future__ import annotations
 
