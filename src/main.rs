@@ -1,6 +1,6 @@
 //! Input, output and exit codes of the `volta` executable.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -466,6 +466,7 @@ fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
             path,
             bless: a.bless,
         }),
+        without: BTreeSet::new(),
         over: a.output.settings(),
     };
     limits::limit_process(a.output.memory_limit);

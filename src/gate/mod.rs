@@ -5,7 +5,7 @@
 //! `--stats` or `--fail-fast` they run one after the other, so that the numbers are those of one
 //! entry and nothing runs after the first failure.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,6 +48,8 @@ pub struct Request {
     pub only: Option<Command>,
     /// Only entries of this part.
     pub shard: Option<Shard>,
+    /// Entries that are left out, by name. Their lines in a ledger stay as they are.
+    pub without: BTreeSet<String>,
     /// Stop after the first entry that fails.
     pub fail_fast: bool,
     /// Measure each entry alone.
@@ -108,6 +110,7 @@ pub fn gate(
         };
         return Err(Failure::new(ErrorKind::Manifest, message));
     }
+    jobs.retain(|j| !request.without.contains(&j.name));
     if let Some(shard) = request.shard {
         jobs.retain(|j| shard.has(&j.name));
     }
@@ -152,6 +155,7 @@ pub fn gate(
     let is_whole = request.filter.is_none()
         && request.only.is_none()
         && request.shard.is_none()
+        && request.without.is_empty()
         && entries.len() == jobs.len();
     let ledger = match &request.ledgers {
         Some(ledgers) => ledger::hold(path, &mut entries, ledgers, is_whole)?,

@@ -24,6 +24,8 @@ use serde_json::Value;
 use volta::work;
 
 mod lift;
+#[path = "../rotation/mod.rs"]
+mod rotation;
 
 /// One call and what it must answer.
 struct Case {

@@ -18,15 +18,42 @@ mod mutation;
 mod products;
 mod protocols;
 mod random_launches;
+#[path = "../rotation/mod.rs"]
+mod rotation;
 mod schedules;
 mod small_launches;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use volta::gate::{Ledgers, Request, gate};
 
 fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
+}
+
+/// One entry in so many is dear.
+const DEAR: usize = 20;
+
+/// The dear entries whose turn it is not: the ledgers know the work of each.
+fn not_now() -> BTreeSet<String> {
+    let Some(part) = rotation::part() else {
+        return BTreeSet::new();
+    };
+    let mut all: Vec<(u64, String)> = Vec::new();
+    for path in layout::included() {
+        let text = std::fs::read_to_string(path.with_extension("ledger")).unwrap_or_default();
+        all.extend(text.lines().filter_map(|line| {
+            let mut fields = line.split('\t');
+            let (name, work) = (fields.next()?, fields.nth(3)?);
+            Some((work.parse().ok()?, name.to_string()))
+        }));
+    }
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    all.truncate(all.len() / DEAR);
+    let turns = all.into_iter().enumerate();
+    let others = turns.filter(|(i, _)| i % rotation::PARTS != part);
+    others.map(|(_, (_, name))| name).collect()
 }
 
 /// Each entry gets its verdict, and what it comes to and costs is what the ledger of its manifest says.
@@ -38,6 +65,7 @@ fn every_entry_gets_its_verdict() {
             path: kernels(),
             bless: false,
         }),
+        without: not_now(),
         ..Request::default()
     };
     let report = gate(&path, &request, &|_, _, _| {}).expect("a valid manifest");
@@ -47,6 +75,7 @@ fn every_entry_gets_its_verdict() {
         .filter_map(|e| Some(format!("{}: {}", e.name, e.why.as_ref()?)))
         .collect();
     let (count, all) = (wrong.len(), report.entries.len());
+    println!("{all} entries, {} in other commits", request.without.len());
     assert!(count == 0, "{count} of {all} failed:\n{}", wrong.join("\n"));
     assert!(report.ledger.is_empty(), "{}", report.ledger.join("\n"));
 }
