@@ -58,7 +58,7 @@ impl Alone {
     /// What is run.
     pub(crate) fn subject<'a>(&'a self, deciding: &'a decide::Options) -> Subject<'a> {
         Subject {
-            kernel: self.lowered.run_by(&self.setup.kernels[0].launch),
+            kernel: self.lowered.run_by(&self.setup.kernels[0].mode),
             resolved: &self.setup.kernels[0],
             side: Side::Reference,
             arrays: &self.setup.arrays,

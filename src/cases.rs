@@ -19,7 +19,9 @@ use crate::answer::{
     self, AssumptionKind, Command, DefectKind, Finding, Outputs, Part, UnknownKind, Values,
     Verdict, WarningKind,
 };
+use crate::asked::{Answered, Knowledge, Question};
 use crate::explain::text;
+use crate::explore::{Reason, Refinement, Step};
 use crate::grid::HAPPENS;
 use crate::report::{Failure, Report};
 use crate::spec::{ElemTy, Origin, Setup, Value};
@@ -39,82 +41,171 @@ struct Case {
     inputs: Vec<(String, answer::InputElement)>,
 }
 
-/// Runs a command, and where it is open because of what data decide again for each content that the facts allow. Where
-/// they allow few, ways that data choose are followed only if these say nothing: each way may cost as much as a content,
-/// and what ways leave is decided together.
-pub(crate) fn each(
-    setup: &Setup,
-    mut look: impl FnMut(&Setup) -> Result<Report, Failure>,
-) -> Result<Report, Failure> {
-    let mut known = setup.clone();
-    known.kernels.iter_mut().for_each(|k| k.launch.ways = false);
-    let cases = split(&known);
-    if cases.is_empty() {
-        return look(setup);
-    }
-    let first = look(&known)?;
-    let report = of_cases(cases, first, &mut look)?;
-    let open = report.verdict == Verdict::Unknown && report.unknown.iter().any(depends_on_data);
-    if !open {
-        return Ok(report);
-    }
-    let followed = look(setup)?;
-    Ok(match followed.verdict {
-        Verdict::Unknown => report,
-        _ => followed,
-    })
+/// The contents that the facts allow, one after the other. Where they allow few, ways that data choose are followed only if
+/// these say nothing: each way may cost as much as a content, and what ways leave is decided together.
+pub(crate) struct Contents {
+    /// Those that are left, the next one last; how many they were.
+    left: Vec<Case>,
+    count: usize,
+    at: At,
+    /// The answer with no content known.
+    first: Option<Report>,
+    /// The one that is asked about.
+    case: Option<Case>,
+    /// What all so far come to.
+    all: Option<Report>,
+    proved: bool,
+    left_out: LeftOut,
 }
 
-fn of_cases(
-    cases: Vec<Case>,
-    mut first: Report,
-    look: &mut impl FnMut(&Setup) -> Result<Report, Failure>,
-) -> Result<Report, Failure> {
-    if first.verdict != Verdict::Unknown || !first.unknown.iter().any(depends_on_data) {
-        return Ok(first);
+/// How far the contents are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    First,
+    Contents,
+    /// Ways that data choose are followed after all.
+    Followed,
+}
+
+impl<L: Fn(&Setup, bool) -> Result<Answered, Failure>> Refinement<Question<'_, L>> for Contents {
+    fn reason(&self) -> Reason {
+        Reason::Contents
     }
-    let count = cases.len();
-    let (mut all, mut proved, mut left_out) = (None::<Report>, false, LeftOut::default());
-    for case in cases {
-        let mut report = look(&case.setup)?;
+
+    fn most(&self) -> u32 {
+        MOST as u32 + 1
+    }
+
+    fn look(
+        &mut self,
+        _: &Question<L>,
+        known: &mut Knowledge,
+        ran: Result<Answered, Failure>,
+    ) -> Step<Result<Answered, Failure>> {
+        let report = match ran {
+            Ok(Answered {
+                report: Some(report),
+                ..
+            }) => report,
+            ran => return Step::Pass(ran),
+        };
+        let report = match self.take(report) {
+            Some(report) => report,
+            None => {
+                self.case = self.left.pop();
+                known.content = self.case.as_ref().map(|c| c.setup.clone());
+                return Step::Again;
+            }
+        };
+        if self.at == At::Contents && is_open(&report) {
+            self.at = At::Followed;
+            self.all = Some(report);
+            (known.content, known.without_forks) = (None, false);
+            return Step::Again;
+        }
+        Step::Pass(Ok(Answered {
+            report: Some(report),
+            forgot: false,
+        }))
+    }
+
+    fn reset(&mut self, _: &mut Knowledge) {}
+}
+
+impl Contents {
+    /// Those of the bindings of a question.
+    pub(crate) fn new(setup: &Setup) -> Contents {
+        let mut left = split(setup);
+        left.reverse();
+        Contents {
+            count: left.len(),
+            left,
+            at: At::First,
+            first: None,
+            case: None,
+            all: None,
+            proved: false,
+            left_out: LeftOut::default(),
+        }
+    }
+
+    /// True if there are contents that are looked at one by one.
+    pub(crate) fn are_few(&self) -> bool {
+        self.count > 0
+    }
+
+    /// Takes the answer about a content; what is known of all, or none if another one is to be looked at.
+    fn take(&mut self, mut report: Report) -> Option<Report> {
+        match self.at {
+            At::First if self.are_few() && is_open(&report) => {
+                self.at = At::Contents;
+                self.first = Some(report);
+                return None;
+            }
+            At::First => return Some(report),
+            At::Followed => {
+                let contents = self.all.take();
+                return match report.verdict {
+                    Verdict::Unknown => contents,
+                    _ => Some(report),
+                };
+            }
+            At::Contents => {}
+        }
         let mut decides = false;
+        let case = self.case.take();
         match report.verdict {
-            Verdict::Equivalent | Verdict::Clean => proved = true,
+            Verdict::Equivalent | Verdict::Clean => self.proved = true,
             Verdict::Defective if leaves_arrays(&report) => {
-                left_out.add(&case, &report);
+                if let Some(case) = &case {
+                    self.left_out.add(case, &report);
+                }
                 claim_nothing(&mut report);
             }
             // Where no row has an element, none is written.
             Verdict::Unknown if writes_nothing(&report) => claim_nothing(&mut report),
             _ => {
-                case.tell(&mut report);
+                if let Some(case) = case {
+                    case.tell(&mut report);
+                }
                 decides = true;
             }
         }
-        match &mut all {
+        match &mut self.all {
             Some(all) => all.join(report),
-            None => all = Some(report),
+            None => self.all = Some(report),
         }
-        if let Some(all) = all.take_if(|_| decides) {
-            return Ok(all);
+        match decides {
+            true => self.all.take(),
+            false if self.left.is_empty() => self.joined(),
+            false => None,
         }
     }
-    let Some(mut all) = all else {
-        return Ok(first);
-    };
-    all.warnings.extend(left_out.warning(count));
-    if !proved {
-        first.join(all);
-        return Ok(first);
+
+    /// What all contents come to.
+    fn joined(&mut self) -> Option<Report> {
+        let mut all = self.all.take()?;
+        all.warnings.extend(self.left_out.warning(self.count));
+        if !self.proved {
+            let mut first = self.first.take()?;
+            first.join(all);
+            return Some(first);
+        }
+        let rest = match self.left_out.count {
+            0 => String::new(),
+            n => format!("; {n} of them, on which the reference leaves its arrays, are left out"),
+        };
+        all.assumptions.push(AssumptionKind::Fact.says(format!(
+            "each of the {} contents that --assume allows was looked at{rest}",
+            self.count
+        )));
+        Some(all)
     }
-    let rest = match left_out.count {
-        0 => String::new(),
-        n => format!("; {n} of them, on which the reference leaves its arrays, are left out"),
-    };
-    all.assumptions.push(AssumptionKind::Fact.says(format!(
-        "each of the {count} contents that --assume allows was looked at{rest}"
-    )));
-    Ok(all)
+}
+
+/// True if an answer is open because of what data decide.
+fn is_open(report: &Report) -> bool {
+    report.verdict == Verdict::Unknown && report.unknown.iter().any(depends_on_data)
 }
 
 /// Contents on which the reference leaves its arrays.

@@ -16,10 +16,12 @@ use crate::answer::{
     self, Assumption, Command, DefectKind, Determinism, ErrorKind, Finding, Outputs, Part, Sides,
     UnknownKind, Values, WarningKind,
 };
+use crate::asked::{self, Answered, Question};
 use crate::bits;
 use crate::certificate::{self, Draft};
 use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
+use crate::explore;
 use crate::formula;
 use crate::grid::prepared::Runs;
 use crate::grid::sequence::Ended;
@@ -35,9 +37,11 @@ use crate::rounding::schedules::of_pair;
 use crate::rounding::shadow::Shadow;
 use crate::rounding::warn::warnings;
 use crate::sim::{self, Clean, Outcome, Side};
-use crate::spec::{Arrays, KernelSpec, Layers, Limits, Numbered, Options, Resolved, Setup, Which};
+use crate::spec::{
+    Arrays, Domain, KernelSpec, Layers, Limits, Numbered, Options, Resolved, Setup, Which,
+};
 use crate::term::ArrayId;
-use crate::{cases, sass, trial, work};
+use crate::{sass, trial, work};
 
 /// Compares two kernels, or a kernel with a formula, as the layers of settings say.
 pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -138,16 +142,19 @@ fn judged(
         one_launch_each(&specs, "--bits")?;
         for (i, k) in setup.kernels.iter_mut().enumerate() {
             let pair = among.map_or([0, 1], |a| a.pair);
-            k.launch.words = Some(Numbered {
-                code: if same { pair[0].min(pair[1]) } else { pair[i] },
-                run: among.map(|a| a.pair[i]),
-                of: among.map_or(2, |a| a.of),
-            });
+            k.mode.domain = Domain::Words {
+                numbered: Numbered {
+                    code: if same { pair[0].min(pair[1]) } else { pair[i] },
+                    run: among.map(|a| a.pair[i]),
+                    of: among.map_or(2, |a| a.of),
+                },
+                unfolded: false,
+            };
         }
     }
     let built = options.sass.as_ref().map(|target| {
         let both = lowered.iter().zip(&setup.kernels);
-        let numbered = both.filter_map(|(l, k)| Some((&l.kernel, k.launch.words?)));
+        let numbered = both.filter_map(|(l, k)| Some((&l.kernel, k.mode.words()?)));
         sass::pair(&numbered.collect::<Vec<_>>(), target.as_deref())
     });
     let asked = Asked {
@@ -160,14 +167,22 @@ fn judged(
         times: (start, parsed),
         prepared,
     };
-    cases::each(&setup, |case| asked.judged(&mut case.clone()))
+    asked::answer(&Question {
+        setup: &setup,
+        lowered: &lowered,
+        limits,
+        may_remember: !options.bits,
+        look: |case: &Setup, _: bool| asked.compared(case),
+    })
 }
 
 /// Lets numbers remember how they were made, and by which code: launches of one kernel are of one.
 pub(crate) fn remember(setup: &mut Setup, lowered: &[Lowered]) {
     for (l, k) in lowered.iter().zip(&mut setup.kernels) {
         let first = lowered.iter().position(|m| is_one(l, m));
-        k.launch.trees = first.map(|i| i as u32);
+        k.mode.domain = Domain::Reals {
+            made_by: first.map(|i| i as u32),
+        };
     }
 }
 
@@ -289,20 +304,8 @@ impl Found {
 }
 
 impl Asked<'_> {
-    /// The answer, with as much of how numbers were made as it takes.
-    fn judged(&self, setup: &mut Setup) -> Result<Report, Failure> {
-        let (report, needs_trees) = self.compared(setup)?;
-        if !needs_trees || self.options.bits || self.limits.reached().is_some() {
-            return Ok(report);
-        }
-        // Bits of computed numbers decide something: again, with numbers that remember how they were made.
-        remember(setup, self.lowered);
-        Ok(self.compared(setup)?.0)
-    }
-
-    /// Runs and compares the pair; true with it if bits of computed numbers decide something of which the
-    /// runs did not remember enough.
-    fn compared(&self, setup: &Setup) -> Result<(Report, bool), Failure> {
+    /// Runs and compares the pair.
+    fn compared(&self, setup: &Setup) -> Result<Answered, Failure> {
         let deciding = decide::Options {
             limits: self.limits,
             exact_constants: self.options.exact_constants,
@@ -311,7 +314,7 @@ impl Asked<'_> {
             ..decide::Options::default()
         };
         let subject = |i: usize| Subject {
-            kernel: self.lowered[i].run_by(&setup.kernels[i].launch),
+            kernel: self.lowered[i].run_by(&setup.kernels[i].mode),
             resolved: &setup.kernels[i],
             side: match self.specs[i].which {
                 Which::Optimized => Side::Optimized,
@@ -407,7 +410,10 @@ impl Asked<'_> {
             report.certificate = Some(certificate::of(draft, &report, setup, &kernels));
         }
         let is_open = matches!(report.verdict, Verdict::Unknown | Verdict::Defective);
-        Ok((report, if is_open { otherwise } else { whatever }))
+        Ok(Answered {
+            report: Some(report),
+            forgot: if is_open { otherwise } else { whatever },
+        })
     }
 
     /// Something of each launch, by the sides.
@@ -435,7 +441,7 @@ impl Asked<'_> {
         options: &decide::Options,
     ) -> bits::Decided {
         let launches = self.lowered.iter().zip(&setup.kernels);
-        let numbered = launches.filter_map(|(l, k)| Some((k.launch.words?.code, &l.kernel)));
+        let numbered = launches.filter_map(|(l, k)| Some((k.mode.words()?.code, &l.kernel)));
         let pair = bits::Pair {
             kernels: numbered.collect(),
             arrays: &setup.arrays,
@@ -556,7 +562,7 @@ impl Asked<'_> {
         };
         let unknown = &simulated.found.unknown;
         // Where numbers remember how they were made, nothing more can be known of all inputs.
-        let remembers = |s: &Subject| s.resolved.launch.trees.is_some();
+        let remembers = |s: &Subject| s.resolved.mode.made_by().is_some();
         let is_last = reference.iter().all(remembers) || !simulated.needs_trees(false);
         let loose = !unknown.is_empty() && unknown.iter().all(is_loose);
         if !(decision.by_rounding || loose) || !is_last || self.limits.reached().is_some() {
@@ -703,7 +709,8 @@ pub(crate) fn counted<R: AsMut<answer::Stats>>(
 ) -> Result<R, Failure> {
     let (answer, spent) = work::within(layers.options()?.budget, answer);
     let mut answer = answer?;
-    answer.as_mut().work = spent;
+    let stats = answer.as_mut();
+    (stats.work, stats.runs) = (spent.units, explore::counts(&spent.runs));
     Ok(answer)
 }
 

@@ -129,15 +129,16 @@ fn run_noting(
     } = Alone::read(layers, None, files)?;
     let resolved = setup.kernels.remove(0);
     let limits = limits(&options, start);
-    let outcome = sim::run_noting(
-        &lowered.kernel,
-        &resolved.launch,
-        &resolved.bindings,
-        &resolved.arrays,
-        Side::Reference,
-        &limits,
-        noting,
-    );
+    let inputs = sim::Inputs {
+        kernel: &lowered.kernel,
+        launch: &resolved.launch,
+        mode: resolved.mode,
+        bindings: &resolved.bindings,
+        arrays: &resolved.arrays,
+        side: Side::Reference,
+        limits: &limits,
+    };
+    let outcome = sim::run_noting(&inputs, noting);
     Ok((outcome, resolved.arrays, lowered))
 }
 

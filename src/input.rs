@@ -16,7 +16,7 @@ use crate::report::Failure;
 use crate::spec::contents::Sources;
 use crate::spec::facts::Fact;
 use crate::spec::limits;
-use crate::spec::{FormulaText, KernelSpec, Launch, Layers, Which};
+use crate::spec::{FormulaText, KernelSpec, Layers, Mode, Which};
 
 /// A parsed file.
 #[derive(Debug)]
@@ -368,13 +368,11 @@ impl Lowered {
         left_out.map(|(pc, _)| Pc(pc as u32)).collect()
     }
 
-    /// The kernel as a launch runs it.
-    pub fn run_by(&self, launch: &Launch) -> &Kernel {
-        let reals = !launch.numbers && launch.words.is_none() && launch.trees.is_none();
-        self.merged
-            .as_ref()
-            .filter(|_| reals)
-            .unwrap_or(&self.kernel)
+    /// The kernel that is run in a mode.
+    pub fn run_by(&self, mode: &Mode) -> &Kernel {
+        let merged = self.merged.as_ref();
+        let merged = merged.filter(|_| mode.has_plain_reals());
+        merged.unwrap_or(&self.kernel)
     }
 }
 

@@ -72,6 +72,7 @@
 mod alone;
 pub mod answer;
 pub mod any;
+mod asked;
 pub mod bits;
 mod cases;
 mod certificate;
@@ -81,6 +82,7 @@ pub mod decide;
 pub mod diag;
 pub mod dump;
 pub mod explain;
+pub mod explore;
 pub mod foreign;
 pub mod formula;
 pub mod gate;

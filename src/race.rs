@@ -9,9 +9,9 @@ use std::time::Instant;
 use crate::alone::{Alone, asked, bound};
 use crate::answer::{self, Command, ErrorKind, Finding};
 use crate::any;
+use crate::asked::{self, Answered, Question};
 use crate::check::{
-    Found, assumptions, counted, limits, make_strict, one_launch_each, ran, remember,
-    take_real_equal, times,
+    Found, assumptions, counted, limits, make_strict, one_launch_each, ran, take_real_equal, times,
 };
 use crate::decide;
 use crate::decide::bounds::Settled;
@@ -24,8 +24,8 @@ use crate::report::precision::{Rounds, precision};
 use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::rounding::schedules::same_bits;
 use crate::sim::Side;
-use crate::spec::{ElemTy, KernelSpec, Layers, Limits, Options, Setup, Which};
-use crate::{cases, trial};
+use crate::spec::{ElemTy, KernelSpec, Layers, Limits, Mode, Options, Setup, Which};
+use crate::trial;
 
 /// Looks at one kernel, or at the launches of a sequence, as the layers of settings say.
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -58,7 +58,13 @@ fn raced(layers: Layers, files: &Files) -> Result<Report, Failure> {
         limits,
         times: (start, parsed),
     };
-    let mut report = cases::each(&setup, |case| Ok(looked.judged(&mut case.clone())))?;
+    let mut report = asked::answer(&Question {
+        setup: &setup,
+        lowered: &lowered,
+        limits,
+        may_remember: true,
+        look: |case: &Setup, may_remember| Ok(looked.judged(case, may_remember)),
+    })?;
     report.deny(&options.deny);
     Ok(report)
 }
@@ -79,7 +85,7 @@ pub(crate) fn excuses_instances(alone: &Alone, options: &Options, limits: Limits
             return false;
         }
     }
-    setup.kernels[0].launch.numbers = false;
+    setup.kernels[0].mode = Mode::default();
     let now = Instant::now();
     let looked = Looked {
         options,
@@ -88,7 +94,14 @@ pub(crate) fn excuses_instances(alone: &Alone, options: &Options, limits: Limits
         limits,
         times: (now, now),
     };
-    looked.judged(&mut setup).verdict == Verdict::Clean
+    let asked = Question {
+        setup: &setup,
+        lowered: looked.lowered,
+        limits,
+        may_remember: true,
+        look: |case: &Setup, may_remember| Ok(looked.judged(case, may_remember)),
+    };
+    asked::answer(&asked).is_ok_and(|report| report.verdict == Verdict::Clean)
 }
 
 fn are_finite(bytes: &[u8], fmt: Fmt) -> bool {
@@ -126,7 +139,7 @@ impl Looked<'_> {
     ) -> Vec<Subject<'s>> {
         let all = self.lowered.iter().zip(&setup.kernels);
         let subjects = all.map(|(lowered, resolved)| Subject {
-            kernel: lowered.run_by(&resolved.launch),
+            kernel: lowered.run_by(&resolved.mode),
             resolved,
             side: Side::Reference,
             arrays: &setup.arrays,
@@ -159,19 +172,20 @@ impl Looked<'_> {
         )
     }
 
-    /// The answer.
-    fn judged(&self, setup: &mut Setup) -> Report {
+    /// The answer; none where bits of computed numbers decide something, and numbers may be made to remember more.
+    fn judged(&self, setup: &Setup, may_remember: bool) -> Answered {
         let Looked {
             options, limits, ..
         } = *self;
         let mut side = self.run(setup);
-        // Bits of computed numbers decide something: again, with numbers that remember how they were made.
+        let remembers = setup.kernels.iter().all(|k| k.mode.made_by().is_some());
         let store = &side.outcome.store;
-        let mut forgotten = store.has_merged() || store.has_flips();
-        if forgotten && limits.reached().is_none() {
-            remember(setup, self.lowered);
-            side = self.run(setup);
-            forgotten = false;
+        let forgot = !remembers && (store.has_merged() || store.has_flips());
+        if forgot && may_remember {
+            return Answered {
+                report: None,
+                forgot,
+            };
         }
         let mut places = self.places(setup, &side);
         // What guards a place may be values that no address depends on.
@@ -180,7 +194,7 @@ impl Looked<'_> {
             places = self.places(setup, &side);
         }
         // A race is about bits; what is equal over the reals is none only where a warp stores it at once.
-        take_real_equal(&mut side.outcome, forgotten);
+        take_real_equal(&mut side.outcome, forgot);
         let simulated = Instant::now();
         if options.strict {
             let strict = make_strict(&mut side.outcome);
@@ -242,6 +256,9 @@ impl Looked<'_> {
         };
         let (start, parsed) = self.times;
         report.stats.seconds = times(start, parsed, simulated);
-        report
+        Answered {
+            report: Some(report),
+            forgot,
+        }
     }
 }

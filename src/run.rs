@@ -28,7 +28,7 @@ use crate::sim::numbers::Memory;
 use crate::sim::{Outcome, WarningKind};
 use crate::spec::binding::Key;
 use crate::spec::launch::Selection;
-use crate::spec::{self, Array, Arrays, Layers, Origin, Resolved, Role, Setup, Value, npy};
+use crate::spec::{self, Array, Arrays, Domain, Layers, Origin, Resolved, Role, Setup, Value, npy};
 use crate::term::ArrayId;
 
 /// A kernel that was executed.
@@ -61,9 +61,9 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     let limits = limits(&options, start);
     let mut alone = Alone::read(layers, Some(options.seed), files)?;
     let parsed = Instant::now();
-    let kernel = alone.lowered.run_by(&alone.setup.kernels[0].launch);
+    let kernel = alone.lowered.run_by(&alone.setup.kernels[0].mode);
     require_values(kernel, &alone.setup)?;
-    alone.setup.kernels[0].launch.numbers = true;
+    alone.setup.kernels[0].mode.domain = Domain::Numbers { wobbling: None };
 
     let (setup, resolved) = (&alone.setup, &alone.setup.kernels[0]);
     let deciding = decide::Options {

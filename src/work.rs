@@ -21,6 +21,8 @@ use rayon::prelude::*;
 thread_local! {
     /// Units that the piece of work at hand has spent.
     static SPENT: Cell<u64> = const { Cell::new(0) };
+    /// Runs that it made again.
+    static RUNS: Cell<Runs> = const { Cell::new(Runs([0; REASONS])) };
     /// Units that it may spend; the largest number is no limit.
     static MOST: Cell<u64> = const { Cell::new(u64::MAX) };
     /// Units after which a guarded piece of work looks again whether it may go on; the largest number is never.
@@ -41,6 +43,56 @@ pub struct Guard {
     pub reached: fn(Option<Instant>) -> Option<&'static str>,
     /// Units that it may spend, in those of the counter at hand; the largest number is no limit.
     most: u64,
+}
+
+/// Reasons to run something again are numbers below this one.
+pub const REASONS: usize = 16;
+
+/// How often something was run again, by the number of the reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Runs([u32; REASONS]);
+
+impl Runs {
+    /// How often it was for one reason.
+    pub fn of(&self, reason: usize) -> u32 {
+        self.0[reason]
+    }
+
+    fn add(&mut self, more: Runs) {
+        for (all, more) in self.0.iter_mut().zip(more.0) {
+            *all = all.saturating_add(more);
+        }
+    }
+}
+
+/// What a piece of work came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Its units.
+    pub units: u64,
+    /// The runs that were made again.
+    pub runs: Runs,
+}
+
+/// Counts what a piece of work came to that had counters of its own.
+pub fn count(spent: Spent) {
+    count_runs(spent.runs);
+    spend(spent.units);
+}
+
+fn count_runs(more: Runs) {
+    let mut runs = RUNS.get();
+    runs.add(more);
+    RUNS.set(runs);
+}
+
+/// Counts a run that is made again; false if the piece of work at hand has made more than `most`, with its parts.
+pub fn run_again(reason: usize, most: u32) -> bool {
+    let mut runs = RUNS.get();
+    runs.0[reason] = runs.0[reason].saturating_add(1);
+    RUNS.set(runs);
+    let all = runs.0.iter().map(|&n| u64::from(n)).sum::<u64>();
+    all <= u64::from(most)
 }
 
 /// What a guarded piece of work unwinds with.
@@ -64,6 +116,12 @@ fn add(units: u64) -> u64 {
     let spent = SPENT.get().saturating_add(units);
     SPENT.set(spent);
     spent
+}
+
+/// Counts what a part came to, without a look.
+fn add_part(spent: Spent) {
+    count_runs(spent.runs);
+    add(spent.units);
 }
 
 /// Looks whether a guarded piece of work may go on, and unwinds if not.
@@ -171,7 +229,7 @@ pub fn part(most: u64) -> Option<u64> {
 /// Sets the counter of this thread back when a piece of work ends, however it ends.
 struct Outer {
     /// `None` where the work counts for the outer one.
-    spent: Option<u64>,
+    spent: Option<Spent>,
     most: u64,
     look: u64,
     guard: Option<Guard>,
@@ -191,8 +249,9 @@ impl Outer {
 
 impl Drop for Outer {
     fn drop(&mut self) {
-        if let Some(spent) = self.spent {
-            SPENT.set(spent);
+        if let Some(Spent { units, runs }) = self.spent {
+            SPENT.set(units);
+            RUNS.set(runs);
         }
         MOST.set(self.most);
         LOOK.set(self.look);
@@ -200,24 +259,32 @@ impl Drop for Outer {
     }
 }
 
-/// What a piece of work came to, or what it unwinds with, and the units that it spent.
-type Counted<T> = (Result<T, Box<dyn Any + Send>>, u64);
+/// The result of a piece of work, or what it unwinds with, and what it came to.
+type Counted<T> = (Result<T, Box<dyn Any + Send>>, Spent);
 
 /// Does a piece of work with a counter of its own, under a guard if it is part of a guarded one.
 fn counted<T>(most: Option<u64>, guard: Option<Guard>, work: impl FnOnce() -> T) -> Counted<T> {
     let outer = Outer::keep();
     let _outer = Outer {
-        spent: Some(SPENT.replace(0)),
+        spent: Some(Spent {
+            units: SPENT.replace(0),
+            runs: RUNS.replace(Runs::default()),
+        }),
         ..outer
     };
     MOST.set(most.unwrap_or(u64::MAX));
     GUARD.set(guard);
     LOOK.set(guard.map_or(u64::MAX, |_| LOOK_EVERY));
-    match guard {
+    let done = match guard {
         // Nothing but a defect of the program unwinds here.
-        None => (Ok(work()), SPENT.get()),
-        Some(_) => (catch_unwind(AssertUnwindSafe(work)), SPENT.get()),
-    }
+        None => Ok(work()),
+        Some(_) => catch_unwind(AssertUnwindSafe(work)),
+    };
+    let spent = Spent {
+        units: SPENT.get(),
+        runs: RUNS.get(),
+    };
+    (done, spent)
 }
 
 /// The result of a piece of work whose units were added to the whole, or its end.
@@ -232,16 +299,16 @@ fn guard_of_part(n: usize) -> Option<Guard> {
 
 /// Does a piece of work that may spend `most` units, with a counter of its own: the result, and what it spent. Nothing
 /// is added to the piece of work that it is part of, whose guard does not end it.
-pub fn apart<T>(most: Option<u64>, work: impl FnOnce() -> T) -> (T, u64) {
+pub fn apart<T>(most: Option<u64>, work: impl FnOnce() -> T) -> (T, Spent) {
     let (done, spent) = counted(most, None, work);
     (or_unwind(done), spent)
 }
 
 /// Does a part of the piece of work at hand, which may spend `most` units and no more than what is left.
-pub fn within<T>(most: Option<u64>, work: impl FnOnce() -> T) -> (T, u64) {
+pub fn within<T>(most: Option<u64>, work: impl FnOnce() -> T) -> (T, Spent) {
     let most = most.into_iter().chain(left()).min();
     let (done, spent) = counted(most, guard_of_part(1), work);
-    add(spent);
+    add_part(spent);
     (or_unwind(done), spent)
 }
 
@@ -257,7 +324,7 @@ where
     let done: Vec<Counted<R>> = pieces
         .map(|piece| counted(share, guard, || work(piece)))
         .collect();
-    add(done.iter().map(|(_, spent)| spent).sum());
+    done.iter().for_each(|(_, spent)| add_part(*spent));
     done.into_iter().map(|(done, _)| or_unwind(done)).collect()
 }
 
@@ -281,7 +348,8 @@ pub fn both<A: Send, B: Send>(
     #[expect(clippy::disallowed_methods, reason = "the counters are apart")]
     let ((a, first), (b, second)) =
         rayon::join(|| counted(share, guard, a), || counted(share, guard, b));
-    add(first.saturating_add(second));
+    add_part(first);
+    add_part(second);
     (or_unwind(a), or_unwind(b))
 }
 
@@ -304,12 +372,12 @@ mod tests {
         let ((), spent) = apart(Some(100), || {
             spend(10);
             let (steps, part) = within(Some(30), greedy);
-            assert_eq!((steps, part), (11, 33));
+            assert_eq!((steps, part.units), (11, 33));
             assert_eq!(left(), Some(57));
             let (_, part) = within(None, greedy);
-            assert!(part >= 57 && is_over());
+            assert!(part.units >= 57 && is_over());
         });
-        assert!((100..110).contains(&spent));
+        assert!((100..110).contains(&spent.units));
         assert!(!is_limited() && !is_over());
     }
 
@@ -319,7 +387,7 @@ mod tests {
             spend(u64::MAX);
             assert!(!is_over() && left().is_none() && share(3).is_none());
         });
-        assert_eq!(spent, u64::MAX);
+        assert_eq!(spent.units, u64::MAX);
     }
 
     /// Pieces of any length, in pools of any size, come equally far and are counted once.
@@ -340,7 +408,7 @@ mod tests {
             })
         };
         let one = run(1);
-        assert!(one.1 > 9_000);
+        assert!(one.1.units > 9_000);
         for threads in [2, 3, 7] {
             assert_eq!(run(threads), one);
         }

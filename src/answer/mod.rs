@@ -175,6 +175,9 @@ pub struct Stats {
     /// Units of work that the answer took: the same on every machine and for any number of threads.
     #[serde(default)]
     pub work: u64,
+    /// How often something was run again with more known, by the reason that `volta explain runs` tells.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub runs: IndexMap<String, u64>,
     /// Wall-clock times in seconds.
     pub seconds: Seconds,
 }

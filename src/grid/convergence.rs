@@ -12,12 +12,14 @@
 //! Not claimed: a defect of lanes that are divided is a finding without a verdict, since hardware may never divide them so.
 
 use crate::answer::AssumptionKind;
+use crate::explore::{Reason, Refinement, Step};
 use crate::kernel::Op;
 use crate::sim::join::Symbols;
 use crate::sim::{Finding, UnknownKind};
 use crate::spec::Converged;
 
 use super::discharge::discharge;
+use super::ladder::{Grid, Knowledge, Ran};
 use super::together::{By, compare};
 use super::{Covered, Subject};
 
@@ -25,56 +27,109 @@ use super::{Covered, Subject};
 const DIVISIONS: &str = "activemask names all lanes of the warp that reach it, the lane alone, those of its parity, of its half, of its \
                          remainder by 3, or all but the lowest; no other division of the lanes was run";
 
-/// What the runs by `cover` come to, for each division of the lanes if it matters.
-pub(super) fn each(subject: &Subject, cover: impl Fn(&Subject) -> Covered) -> Covered {
-    let free = cover(subject);
-    let mut insts = subject.kernel.insts.iter();
-    let asks = insts.any(|i| matches!(i.op, Op::ActiveMask { .. }));
-    let terms = subject.resolved.launch.words.is_none() && subject.resolved.launch.trees.is_none();
-    let open = |c: &Covered| {
-        let values = !subject.without_values && !c.outcome.by_schedule.is_empty();
-        c.outcome.defects.is_empty() && (!c.outcome.unknowns.is_empty() || values)
-    };
-    if !asks || !terms || !open(&free) || subject.late() {
-        return free;
+/// The divisions of lanes, one after the other.
+#[derive(Default)]
+pub(super) struct Lanes {
+    /// What is known whatever masks are.
+    free: Option<Box<Covered>>,
+    /// What the divisions so far leave.
+    whole: Option<Covered>,
+    /// How many were looked at.
+    looked: usize,
+}
+
+impl<'g> Refinement<&'g Grid<'_>> for Lanes {
+    fn reason(&self) -> Reason {
+        Reason::Lanes
     }
-    let mut whole: Option<Covered> = None;
-    for converged in Converged::ALL {
-        let mut resolved = subject.resolved.clone();
-        resolved.launch.converged = Some(converged);
-        let one = Subject {
-            resolved: &resolved,
-            ..*subject
+
+    fn most(&self) -> u32 {
+        Converged::ALL.len() as u32
+    }
+
+    fn look(&mut self, grid: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
+        let ended = match ran {
+            Ran::Covered(ended) => ended,
+            ran => return Step::Pass(ran),
         };
-        let mut ended = cover(&one);
+        let subject = grid.subject(known);
+        if self.looked == 0 && self.free.is_none() {
+            if !asks(&subject) || !is_open(&ended, grid) || subject.late() {
+                return Step::Pass(Ran::Covered(ended));
+            }
+            self.free = Some(ended);
+        } else if let Some(done) = self.take(grid, &subject, *ended) {
+            return Step::Pass(Ran::Covered(done));
+        }
+        match Converged::ALL.get(self.looked) {
+            Some(&lanes) => {
+                self.looked += 1;
+                known.lanes = Some(lanes);
+                known.without_values = grid.begins_without_values();
+                Step::Again
+            }
+            None => Step::Pass(self.joined(&subject)),
+        }
+    }
+
+    fn reset(&mut self, known: &mut Knowledge) {
+        *self = Lanes::default();
+        known.lanes = None;
+    }
+}
+
+impl Lanes {
+    /// Takes what a division leaves; what is known, if no other one says more.
+    fn take(&mut self, grid: &Grid, subject: &Subject, mut ended: Covered) -> Option<Box<Covered>> {
         // What stays open although masks are known, the masks are not the reason of.
-        let Some(whole) = &mut whole else {
-            if open(&ended) {
-                return free;
+        let Some(whole) = &mut self.whole else {
+            if is_open(&ended, grid) {
+                return self.free.take();
             }
             if !ended.outcome.defects.is_empty() {
-                return ended;
+                return Some(Box::new(ended));
             }
-            whole = Some(ended);
-            continue;
+            self.whole = Some(ended);
+            return None;
         };
         ended.outcome.unknowns = divided(&mut ended);
         let is_open = !ended.outcome.unknowns.is_empty();
         whole.terms += ended.terms;
         let left = whole.outcome.join(ended.outcome, Symbols::Shared);
         if is_open {
-            break;
-        }
-        if !subject.without_values {
+            self.looked = Converged::ALL.len();
+        } else if !grid.begins_without_values() {
             let by = By::Order("which lanes activemask names", Vec::new());
-            compare(&mut whole.outcome, &left, &by, &one);
+            compare(&mut whole.outcome, &left, &by, subject);
         }
+        None
     }
-    let Some(mut whole) = whole else { return free };
-    discharge(&mut whole.outcome, subject.arrays, subject.deciding);
-    let said = AssumptionKind::Machine.says(DIVISIONS);
-    whole.outcome.assumptions.push(said);
-    whole
+
+    /// What all divisions leave.
+    fn joined<'g>(&mut self, subject: &Subject) -> Ran<'g> {
+        let Some(mut whole) = self.whole.take() else {
+            return Ran::Covered(self.free.take().unwrap_or_default());
+        };
+        discharge(&mut whole.outcome, subject.arrays, subject.deciding);
+        let said = AssumptionKind::Machine.says(DIVISIONS);
+        whole.outcome.assumptions.push(said);
+        Ran::of(whole)
+    }
+}
+
+/// True if a kernel asks which lanes run together.
+fn asks(subject: &Subject) -> bool {
+    let mode = subject.resolved.mode;
+    let mut insts = subject.kernel.insts.iter();
+    mode.words().is_none()
+        && mode.made_by().is_none()
+        && insts.any(|i| matches!(i.op, Op::ActiveMask { .. }))
+}
+
+/// True if masks may be why something is not known.
+fn is_open(c: &Covered, grid: &Grid) -> bool {
+    let values = !grid.begins_without_values() && !c.outcome.by_schedule.is_empty();
+    c.outcome.defects.is_empty() && (!c.outcome.unknowns.is_empty() || values)
 }
 
 /// What was found where lanes were divided, as open questions.

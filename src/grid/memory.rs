@@ -169,7 +169,9 @@ fn combine(
             let r = match op {
                 AtomOp::Add => {
                     let update = store.sub(q, i);
-                    store.add(p, update)
+                    let sum = store.add(p, update);
+                    store.note_several_makers(sum);
+                    sum
                 }
                 AtomOp::Min => store.min(p, q),
                 AtomOp::Max => store.max(p, q),

@@ -6,12 +6,13 @@
 //! order among CTAs. `memory` joins what they leave, in the order of their ranks whatever the
 //! number of threads that ran them.
 //!
-//! The driver is [`cover`]: run a batch of CTAs in parallel, add each to the whole, go on until the
-//! grid is covered or a limit is reached. [`select`] finds the CTAs that write given elements.
+//! The driver is [`Whole::run`]: run a batch of CTAs in parallel, add each to the whole, go on until the
+//! grid is covered or a limit is reached; [`ladder`] says when they are run again. [`select`] finds the CTAs that write given elements.
 //!
 //! Not claimed: anything about CTAs that were not run, or about launches that overlap.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -26,9 +27,10 @@ use crate::sim::footprint::Access;
 use crate::sim::join::add_counts;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::strong;
+use crate::sim::unused::Foreign;
 use crate::sim::{
-    self, Conditional, DefectKind, Finding, Noting, Outcome, Seen, Side, Site, Stats, UnknownKind,
-    Watch,
+    self, Conditional, DefectKind, Finding, Knowledge, Noting, Outcome, Seen, Side, Site, Stats,
+    UnknownKind, Watch,
 };
 use crate::spec::limits::SPENT;
 use crate::spec::{Arrays, Limits, Resolved, launch};
@@ -41,6 +43,7 @@ mod discharge;
 mod equal_writes;
 mod guards;
 pub mod intervals;
+mod ladder;
 pub mod memory;
 pub mod numbers;
 mod observed;
@@ -53,6 +56,8 @@ mod unused;
 
 use between::{Between, Found, Record, Trouble};
 pub use discharge::{HAPPENS, discharge};
+use ladder::Obstacle;
+pub(crate) use ladder::cover;
 
 use discharge::merge;
 use memory::{Initials, Memory};
@@ -114,16 +119,16 @@ impl Subject<'_> {
 
     fn run(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
         let r = self.resolved;
-        let launch = r.launch.with_cta(rank);
-        sim::run_noting(
-            self.kernel,
-            &launch,
-            &r.bindings,
-            &r.arrays,
-            self.side,
+        let inputs = sim::Inputs {
+            kernel: self.kernel,
+            launch: &r.launch.with_cta(rank),
+            mode: r.mode,
+            bindings: &r.bindings,
+            arrays: &r.arrays,
+            side: self.side,
             limits,
-            noting,
-        )
+        };
+        sim::run_noting(&inputs, noting)
     }
 
     /// One CTA, with its obligations discharged.
@@ -131,29 +136,17 @@ impl Subject<'_> {
         self.settle(self.run(rank, limits, noting))
     }
 
-    /// The same, by several runs where data decide which way it goes and the ways cannot be merged.
-    fn settled_ways(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
-        let first = self.run(rank, limits, noting);
-        let asks = |u: &Finding<UnknownKind>| u.kind == UnknownKind::DataDependentBranch;
-        let asks = self.resolved.launch.ways && first.unknowns.iter().any(asks);
-        let ways = asks.then(|| {
-            let r = self.resolved;
-            let launch = r.launch.with_cta(rank);
-            let inputs = sim::Inputs {
-                kernel: self.kernel,
-                launch: &launch,
-                bindings: &r.bindings,
-                arrays: &r.arrays,
-                side: self.side,
-                limits,
-            };
-            sim::run_ways(&inputs, noting)
-        });
-        self.settle(ways.flatten().unwrap_or(first))
+    /// What a CTA is told before its first run.
+    fn knowledge(&self) -> Knowledge {
+        Knowledge {
+            without_values: self.without_values,
+            forks: self.resolved.mode.forks,
+            ..Knowledge::default()
+        }
     }
 
     fn settle(&self, mut outcome: Outcome) -> Outcome {
-        if self.resolved.launch.words.is_some() {
+        if self.resolved.mode.words().is_some() {
             same_bits(&mut outcome);
         }
         discharge(&mut outcome, self.arrays, self.deciding);
@@ -163,10 +156,11 @@ impl Subject<'_> {
     /// The CTAs of these ranks, which ascend, as runs: the first rank of those that run together.
     pub(crate) fn runs(&self, ranks: &[u64]) -> Vec<u64> {
         let launch = &self.resolved.launch;
+        let together = self.resolved.mode.together;
         let cancels = self.kernel.cancels_launches();
         let run = |r: &u64| match cancels {
-            true => launch.taker(*r),
-            false => launch.leader(*r),
+            true => launch.taker(*r, together),
+            false => launch.leader(*r, together),
         };
         let leaders: BTreeSet<u64> = ranks.iter().map(run).collect();
         leaders.into_iter().collect()
@@ -175,9 +169,11 @@ impl Subject<'_> {
     /// The CTAs that run together with that of a rank, and those whose launch they cancel to do their work.
     fn team(&self, rank: u64) -> Vec<[u32; 3]> {
         let launch = &self.resolved.launch;
-        let mut team = launch.with_cta(rank).team();
+        let together = self.resolved.mode.together;
+        let mut team = launch.with_cta(rank).team(together);
         if self.kernel.cancels_launches() {
-            let taken = |r: &u64| launch.taker(*r) == rank && launch.leader(*r) != rank;
+            let taken =
+                |r: &u64| launch.taker(*r, together) == rank && launch.leader(*r, together) != rank;
             team.extend((0..launch.ctas()).filter(taken).map(|r| self.cta(r)));
         }
         team
@@ -248,54 +244,9 @@ pub fn all(subject: &Subject) -> Covered {
     cover(subject, &ranks)
 }
 
-/// The CTAs of these ranks, which ascend.
-pub fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
-    convergence::each(subject, |s| together::or_alone(s, ranks, alone))
-}
-
-/// The CTAs of these ranks, each cluster from the initial memory.
-fn alone(subject: &Subject, ranks: &[u64]) -> Covered {
-    let runs = subject.runs(ranks);
-    let ranks = &runs[..];
-    progress::begin(progress::Stage::Simulate, ranks.len() as u64);
-    if let &[rank] = ranks {
-        let limits = subject.limits(subject.deciding.limits.memory);
-        let noting = Noting {
-            without_values: subject.without_values,
-            ..Noting::default()
-        };
-        let outcome = subject.settled_ways(rank, &limits, &noting);
-        let ctas = subject.team(rank);
-        return Covered {
-            terms: outcome.store.len() as u64,
-            outcome,
-            whole: ctas.len() as u64 == subject.resolved.launch.ctas(),
-            ctas,
-            wrote: Elements::new(),
-        };
-    }
-    let mut written: FxHashSet<ArrayId> = FxHashSet::default();
-    let mut subject = *subject;
-    loop {
-        match Whole::new(&subject, &written).run(ranks) {
-            Ok(whole) => return whole.excused(ranks),
-            Err(Again::Noting(arrays)) => written.extend(arrays),
-            Err(Again::WithValues) => subject.without_values = false,
-        }
-    }
-}
-
-/// Why the CTAs have to be run again.
-enum Again {
-    /// Reads of arrays that turn out to be written have to be noted from the start.
-    Noting(Vec<ArrayId>),
-    /// CTAs meet, and what they write there matters.
-    WithValues,
-}
-
 /// The CTAs so far.
 struct Whole<'a> {
-    subject: &'a Subject<'a>,
+    subject: Subject<'a>,
     noting: Noting,
     between: Between<'a>,
     memory: Memory,
@@ -308,13 +259,16 @@ struct Whole<'a> {
 }
 
 impl<'a> Whole<'a> {
-    fn new(subject: &'a Subject<'a>, written: &FxHashSet<ArrayId>) -> Self {
+    fn new(subject: Subject<'a>, written: &FxHashSet<ArrayId>, foreign: Option<Foreign>) -> Self {
         Whole {
             subject,
             noting: Noting {
                 accesses: Some(written.clone()),
-                tracked: written.clone(),
-                without_values: subject.without_values,
+                known: Knowledge {
+                    tracked: written.clone(),
+                    foreign: foreign.map(Arc::new),
+                    ..subject.knowledge()
+                },
                 ..Noting::default()
             },
             between: Between::new(subject.kernel),
@@ -328,7 +282,7 @@ impl<'a> Whole<'a> {
     }
 
     /// Runs all, unless they have to be run again in another way.
-    fn run(mut self, ranks: &[u64]) -> Result<Self, Again> {
+    fn run(mut self, ranks: &[u64]) -> Result<Self, Obstacle> {
         let subject = self.subject;
         let threads = rayon::current_num_threads().max(1);
         // The first CTA alone tells which arrays are written.
@@ -364,14 +318,14 @@ impl<'a> Whole<'a> {
             let limits = subject.limits(memory);
             let noting = &self.noting;
             let run = |&rank: &u64| {
-                let outcome = subject.settled_ways(rank, &limits, noting);
+                let outcome = subject.settled(rank, &limits, noting);
                 let accesses = outcome.footprint.accesses();
                 (outcome, accesses)
             };
             let ended = work::each(batch.par_iter(), |rank| work::apart(share, || run(rank)));
             for (&rank, ((outcome, accesses), spent)) in batch.iter().zip(ended) {
-                work::spend(spent);
-                spent_here = spent_here.saturating_add(spent);
+                work::count(spent);
+                spent_here = spent_here.saturating_add(spent.units);
                 self.out.ctas.extend(self.subject.team(rank));
                 self.add(rank, outcome, accesses)?;
                 at += 1;
@@ -388,7 +342,7 @@ impl<'a> Whole<'a> {
             progress::add(batch.len() as u64);
         }
         if self.subject.without_values && self.between.found().next().is_some() {
-            return Err(Again::WithValues);
+            return Err(Obstacle::Values);
         }
         let all = self.out.ctas.len() as u64 == subject.resolved.launch.ctas();
         self.out.whole = at == ranks.len() && all;
@@ -404,12 +358,12 @@ impl<'a> Whole<'a> {
         });
     }
 
-    fn add(&mut self, rank: u64, mut o: Outcome, accesses: Vec<Access>) -> Result<(), Again> {
+    fn add(&mut self, rank: u64, mut o: Outcome, accesses: Vec<Access>) -> Result<(), Obstacle> {
         let noted = |a: &ArrayId| self.noting.accesses.iter().any(|n| n.contains(a));
         let written = accesses.iter().filter(|a| a.kind.writes());
         let missed: Vec<ArrayId> = written.map(|a| a.array).filter(|a| !noted(a)).collect();
         if !missed.is_empty() {
-            return Err(Again::Noting(missed));
+            return Err(Obstacle::Unnoted(missed));
         }
         let cta = self.subject.cta(rank);
         self.stats.add(&o.stats);
@@ -429,13 +383,13 @@ impl<'a> Whole<'a> {
         let changes = o.footprint.changes();
         let overlaps = self.between.add(rank, &accesses, changes);
         if self.subject.without_values && !overlaps.is_empty() {
-            return Err(Again::WithValues);
+            return Err(Obstacle::Values);
         }
         let initials = Initials {
             kernel: self.subject.kernel,
             bindings: &self.subject.resolved.bindings,
             arrays: &self.subject.resolved.arrays,
-            by_words: self.subject.resolved.launch.words.is_some(),
+            by_words: self.subject.resolved.mode.words().is_some(),
         };
         let gathers = std::mem::take(&mut o.gathers);
         let opaque = std::mem::take(&mut o.opaque);
@@ -500,7 +454,7 @@ impl<'a> Whole<'a> {
         out.outcome.stats = self.stats;
         out.outcome.assumptions = self.assumptions.into_iter().collect();
         let (arrays, deciding) = (self.subject.arrays, self.subject.deciding);
-        if self.subject.resolved.launch.words.is_some() {
+        if self.subject.resolved.mode.words().is_some() {
             same_bits(&mut out.outcome);
         }
         discharge(&mut out.outcome, arrays, deciding);
@@ -516,7 +470,10 @@ impl<'a> Whole<'a> {
                 off,
                 pc: r.pc,
             }),
-            tracked: self.noting.tracked.clone(),
+            known: Knowledge {
+                tracked: self.noting.known.tracked.clone(),
+                ..Knowledge::default()
+            },
             ..Noting::default()
         };
         let limits = self.subject.limits(self.subject.deciding.limits.memory);
@@ -559,7 +516,7 @@ impl<'a> Whole<'a> {
         let is_strong = |f: &&Found| self.weakened(f) == Some(Trouble::Unordered(Conflict::Strong));
         let observing = found.iter().filter(is_strong);
         let all: Vec<Pc> = observing.flat_map(|f| [f.earlier.pc, f.later.pc]).collect();
-        !self.subject.resolved.launch.numbers && observed::decides(self.subject.kernel, &all)
+        !self.subject.resolved.mode.has_numbers() && observed::decides(self.subject.kernel, &all)
     }
 
     fn report(&mut self, f: &Found, threads: [Option<Seen>; 2]) {

@@ -12,7 +12,7 @@ use crate::kernel::awaits::awaits;
 use crate::sim::numbers::Memory;
 use crate::sim::strong::hold::Plan;
 use crate::sim::strong::{concerns, waits};
-use crate::sim::{Finding, Noting, UnknownKind};
+use crate::sim::{Finding, Knowledge, Noting, UnknownKind};
 use crate::term::ArrayId;
 
 use super::{Covered, MAX_CTAS, Subject, Whole};
@@ -36,7 +36,7 @@ pub fn in_order(subject: &Subject, ranks: &[u64]) -> (Covered, Option<Memory>) {
         }
     }
     let mut resolved = subject.resolved.clone();
-    resolved.launch.together = true;
+    resolved.mode.together = true;
     let all = Subject {
         resolved: &resolved,
         ..*subject
@@ -49,9 +49,9 @@ fn each(subject: &Subject, ranks: &[u64], stuck: bool) -> (Covered, Option<Memor
     let (ranks, count) = (&subject.runs(ranks)[..], ranks.len());
     let arrays = 0..subject.arrays.0.len() as u32;
     let all: FxHashSet<ArrayId> = arrays.map(ArrayId).collect();
-    let mut whole = Whole::new(subject, &all);
+    let mut whole = Whole::new(*subject, &all, None);
     let limits = subject.limits(subject.deciding.limits.memory);
-    let together = subject.resolved.launch.together;
+    let together = subject.resolved.mode.together;
     // One after the other, CTAs that wait for each other get nowhere.
     let following = together.then(|| Plan {
         awaits: Arc::new(awaits(subject.kernel)),
@@ -72,7 +72,10 @@ fn each(subject: &Subject, ranks: &[u64], stuck: bool) -> (Covered, Option<Memor
         };
         let noting = Noting {
             memory: Some(memory.clone()),
-            following: following.clone(),
+            known: Knowledge {
+                order: following.clone(),
+                ..noting.known
+            },
             ..noting
         };
         let mut outcome = subject.settled(rank, &limits, &noting);
@@ -125,7 +128,8 @@ pub fn in_other_order(
     let limits = subject.limits(subject.deciding.limits.memory);
     let mut memory = Memory::default();
     // Those that run together are not taken apart.
-    let leader = |r: &&u64| subject.resolved.launch.leader(**r) == **r;
+    let together = subject.resolved.mode.together;
+    let leader = |r: &&u64| subject.resolved.launch.leader(**r, together) == **r;
     let ranks: Vec<u64> = ranks.iter().filter(leader).copied().collect();
     for (i, &rank) in ranks.iter().enumerate() {
         if subject.deciding.limits.reached().is_some() {
@@ -133,7 +137,10 @@ pub fn in_other_order(
         }
         let noting = Noting {
             memory: Some(memory),
-            schedule: seed.map(|s| s.wrapping_add(i as u64)),
+            known: Knowledge {
+                schedule: seed.map(|s| s.wrapping_add(i as u64)),
+                ..Knowledge::default()
+            },
             ..Noting::default()
         };
         let outcome = subject.settled(rank, &limits, &noting);

@@ -43,7 +43,7 @@ struct Run {
     ended: Ended,
     /// Units that the run had before it, and those that it spent.
     left: Option<u64>,
-    spent: u64,
+    spent: work::Spent,
     bytes: u64,
 }
 
@@ -73,7 +73,7 @@ impl Of {
 
 /// True for a run that is told apart by its number, and is the same on either side.
 pub(super) fn is_numbered(s: &Subject) -> bool {
-    let words = s.resolved.launch.words;
+    let words = s.resolved.mode.words();
     words.is_some_and(|w| w.run.is_some())
 }
 
@@ -128,7 +128,7 @@ impl Runs {
         // Work that was done for another check counts as if it were done for this one.
         let left = work::left();
         if let Some(run) = self.known(launches, left) {
-            work::spend(run.spent);
+            work::count(run.spent);
             return run.ended.clone();
         }
         let (ended, spent) = work::within(None, || sequence::run(launches));

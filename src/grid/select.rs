@@ -156,15 +156,12 @@ impl Search<'_> {
             .collect();
         let subject = self.subject;
         let limits = subject.limits(subject.deciding.limits.memory);
-        let noting = Noting {
+        let with_values = Noting {
             accesses: Some(FxHashSet::default()),
-            without_values: true,
             ..Noting::default()
         };
-        let with_values = Noting {
-            without_values: false,
-            ..noting.clone()
-        };
+        let mut noting = with_values.clone();
+        noting.known.without_values = true;
         let tried: Vec<Tried> = work::side_by_side(new.par_iter(), |&rank| {
             let mut outcome = subject.run(rank, &limits, &noting);
             let mut accesses = outcome.footprint.accesses();

@@ -13,20 +13,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::answer::AssumptionKind;
+use crate::explore::{Reason, Refinement, Step};
 use crate::kernel::awaits::{Awaits, awaits};
 use crate::kernel::{Kernel, Op, Pc};
 use crate::sim::join::{Memories, Symbols};
 use crate::sim::strong::hold::{Choice, Plan, Steps};
 use crate::sim::strong::{concerns, counts, waits};
 use crate::sim::{
-    DefectKind, Finding, Noting, Obligation, Otherwise, Outcome, Site, Tid, UnknownKind,
-    WarningKind, Writes,
+    DefectKind, Finding, Obligation, Otherwise, Outcome, Site, Tid, UnknownKind, WarningKind,
+    Writes,
 };
 use crate::spec::Role;
 use crate::term::ArrayId;
 
 use super::discharge::{discharge, merge};
-use super::select::Elements;
+use super::ladder::{Grid, Knowledge, Ran};
 use super::{Covered, Subject, same_bits};
 
 /// Most runs, each with its order.
@@ -57,165 +58,225 @@ const ONLY_OLD: usize = 1 << 12;
 const PROGRESS: &str =
     "every thread of the grid goes on while others wait for it: all CTAs are resident";
 
-/// Runs the CTAs of these ranks together, where that is needed and they are the whole grid, else `alone`.
-pub(super) fn or_alone(
-    subject: &Subject,
-    ranks: &[u64],
-    alone: impl Fn(&Subject, &[u64]) -> Covered,
-) -> Covered {
+/// True if all CTAs run together from the start: some wait for others.
+pub(super) fn begins_together(subject: &Subject, ranks: &[u64]) -> bool {
+    may_run_together(subject, ranks) && waits(subject.kernel)
+}
+
+/// What all orders of a launch have in common.
+pub(super) fn plan(subject: &Subject) -> Plan {
+    Plan {
+        awaits: Arc::new(awaits(subject.kernel)),
+        first: Vec::new(),
+    }
+}
+
+/// True if the CTAs of these ranks are the whole grid, and how its threads order each other may decide something.
+fn may_run_together(subject: &Subject, ranks: &[u64]) -> bool {
+    let mode = subject.resolved.mode;
+    let whole = ranks.len() as u64 == subject.resolved.launch.ctas();
+    let compared = !mode.has_numbers() && mode.made_by().is_none();
+    let means = concerns(subject.kernel) || is_counting(subject) || is_looking(subject);
+    whole && compared && means
+}
+
+fn threads(subject: &Subject) -> u64 {
     let launch = &subject.resolved.launch;
-    let whole = ranks.len() as u64 == launch.ctas();
-    let compared = !launch.numbers && launch.trees.is_none();
-    let threads = u64::from(launch.threads()).saturating_mul(launch.ctas());
-    let plain = launch.words.is_none();
-    let counting = plain && threads <= MAX_COUNTING && counts(subject.kernel);
-    let looking = plain && threads <= MAX_VOLATILE && is_volatile(subject.kernel);
-    if !whole || !compared || !concerns(subject.kernel) && !counting && !looking {
-        return alone(subject, ranks);
+    u64::from(launch.threads()).saturating_mul(launch.ctas())
+}
+
+/// True if few threads count in turn.
+fn is_counting(subject: &Subject) -> bool {
+    let plain = subject.resolved.mode.words().is_none();
+    plain && threads(subject) <= MAX_COUNTING && counts(subject.kernel)
+}
+
+/// True if few threads read volatile words.
+fn is_looking(subject: &Subject) -> bool {
+    let plain = subject.resolved.mode.words().is_none();
+    plain && threads(subject) <= MAX_VOLATILE && is_volatile(subject.kernel)
+}
+
+/// True if nothing that running all CTAs together may show changes what is known of each alone. A race may be none where
+/// strong accesses, whose order is open, turn out to order it.
+fn is_decided(alone: &Covered) -> bool {
+    let mut defects = alone.outcome.defects.iter();
+    defects.any(|d| d.kind != DefectKind::DataRace) || alone.outcome.unknowns.is_empty()
+}
+
+/// The orders of the steps that matter, one after the other.
+pub(super) struct Orders {
+    begins_together: bool,
+    /// What each CTA leaves alone, if that was looked at.
+    alone: Option<Box<Covered>>,
+    /// What the orders so far leave, and the choices of the first.
+    whole: Option<(Covered, Vec<Choice>)>,
+    runs: usize,
+    terms: u64,
+    work: u64,
+    /// Where a thread reads old values again and again; the run that is made is the last one then.
+    spins: Option<Site>,
+}
+
+/// What follows an order.
+enum Next {
+    Order(Vec<u32>),
+    Done(Covered),
+}
+
+impl<'g> Refinement<&'g Grid<'_>> for Orders {
+    fn reason(&self) -> Reason {
+        Reason::Orders
     }
-    // A race may be none where strong accesses, whose order is open, turn out to order it.
-    let firm = |c: &Covered| {
-        let mut defects = c.outcome.defects.iter();
-        defects.any(|d| d.kind != DefectKind::DataRace)
-    };
-    let decided = |c: &Covered| firm(c) || c.outcome.unknowns.is_empty();
-    let each = match waits(subject.kernel) {
-        true => None,
-        false => Some(alone(subject, ranks)),
-    };
-    match each {
-        Some(each) if decided(&each) => each,
-        Some(each) if !concerns(subject.kernel) => {
-            let all = together(subject);
-            // Too many orders to run: what is open of each CTA says more.
-            let late = |f: &Finding<UnknownKind>| !counting || f.kind == UnknownKind::Limit;
-            match all.outcome.unknowns.iter().any(late) {
-                true => each,
-                false => all,
+
+    fn most(&self) -> u32 {
+        MAX_RUNS as u32 + 2
+    }
+
+    fn look(&mut self, grid: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
+        let subject = grid.subject(known);
+        let next = match ran {
+            Ran::Order(order) => self.take(&subject, *order),
+            Ran::Covered(alone) => {
+                if !may_run_together(&subject, grid.ranks) || is_decided(&alone) {
+                    return Step::Pass(Ran::Covered(alone));
+                }
+                self.alone = Some(alone);
+                Next::Order(Vec::new())
             }
+            ran => return Step::Pass(ran),
+        };
+        let all = match next {
+            Next::Order(first) => {
+                known.order = Some(first);
+                return Step::Again;
+            }
+            Next::Done(all) => all,
+        };
+        let alone = self.alone.take().filter(|_| !concerns(subject.kernel));
+        // Too many orders to run: what is open of each CTA says more.
+        let counting = is_counting(&subject);
+        let late = |f: &Finding<UnknownKind>| !counting || f.kind == UnknownKind::Limit;
+        let alone = alone.filter(|_| all.outcome.unknowns.iter().any(late));
+        Step::Pass(alone.map_or_else(|| Ran::of(all), Ran::Covered))
+    }
+
+    fn reset(&mut self, known: &mut Knowledge) {
+        *self = Orders::new(self.begins_together);
+        known.order = self.begins_together.then(Vec::new);
+    }
+}
+
+impl Orders {
+    pub(super) fn new(begins_together: bool) -> Orders {
+        Orders {
+            begins_together,
+            alone: None,
+            whole: None,
+            runs: 0,
+            terms: 0,
+            work: 0,
+            spins: None,
         }
-        _ => together(subject),
     }
-}
 
-/// All CTAs of the grid, in every order of the steps that matter.
-fn together(subject: &Subject) -> Covered {
-    let mut resolved = subject.resolved.clone();
-    resolved.launch.together = true;
-    let one = Subject {
-        resolved: &resolved,
-        without_values: false,
-        ..*subject
-    };
-    let (outcome, terms) = explore(&one);
-    Covered {
-        terms,
-        outcome,
-        ctas: one.team(0),
-        whole: true,
-        wrote: Elements::new(),
-    }
-}
-
-fn explore(subject: &Subject) -> (Outcome, u64) {
-    let limits = subject.limits(subject.deciding.limits.memory);
-    let awaits = Arc::new(awaits(subject.kernel));
-    let most = match (concerns(subject.kernel), counts(subject.kernel)) {
-        (true, _) => MAX_RUNS,
-        (false, true) => MAX_COUNTING_RUNS,
-        (false, false) => MAX_VOLATILE_RUNS,
-    };
-    let mut whole: Option<(Outcome, Vec<Choice>)> = None;
-    let (mut plan, mut terms, mut work) = (Vec::new(), 0, 0);
-    let mut spins: Option<Site> = None;
-    for runs in 1.. {
-        let following = Plan {
-            awaits: awaits.clone(),
-            first: plan,
+    /// Takes what an order leaves.
+    fn take(&mut self, subject: &Subject, (mut ended, steps): (Covered, Steps)) -> Next {
+        let most = match (concerns(subject.kernel), counts(subject.kernel)) {
+            (true, _) => MAX_RUNS,
+            (false, true) => MAX_COUNTING_RUNS,
+            (false, false) => MAX_VOLATILE_RUNS,
         };
-        let noting = Noting {
-            following: Some(following),
-            ..Noting::default()
-        };
-        let mut ended = subject.settled(0, &limits, &noting);
-        terms += ended.store.len() as u64;
-        let steps = ended.steps.take().unwrap_or_default();
+        self.runs += 1;
+        self.terms += ended.terms;
+        self.work += ended.outcome.stats.warp_instructions;
         if steps.waited {
-            ended
-                .assumptions
-                .push(AssumptionKind::Scheduling.says(PROGRESS));
+            let progress = AssumptionKind::Scheduling.says(PROGRESS);
+            ended.outcome.assumptions.push(progress);
         }
         let next = following_plan(&steps.choices);
-        let choices = steps.choices.clone();
-        work += ended.stats.warp_instructions;
         let hopeless =
-            most < MAX_RUNS && steps.choices.len() > MANY_STEPS.0 && runs >= MANY_STEPS.1;
-        let late = hopeless || runs >= most || work >= MAX_WORK || subject.late();
-        match &mut whole {
+            most < MAX_RUNS && steps.choices.len() > MANY_STEPS.0 && self.runs >= MANY_STEPS.1;
+        let late = hopeless || self.runs >= most || self.work >= MAX_WORK || subject.late();
+        let choices = steps.choices.clone();
+        let found = !ended.outcome.defects.is_empty() || !ended.outcome.unknowns.is_empty();
+        match &mut self.whole {
             _ if steps.redundant => {}
-            _ if !ended.defects.is_empty() || !ended.unknowns.is_empty() => {
-                if steps.doubtful {
-                    doubt(&mut ended);
-                }
-                // What was there before was never written.
-                if let Some((_, choices)) = &whole
-                    && let Some(sites) = by_loads(subject, &awaits, choices, &steps)
-                {
-                    let unset =
-                        |d: &&mut Finding<DefectKind>| d.kind == DefectKind::UninitializedRead;
-                    for d in ended.defects.iter_mut().filter(unset) {
-                        d.kind = DefectKind::OrderDependent;
-                        d.message = format!(
-                            "a value of another thread, or what was never written, decides an output: {NO_ORDER}"
-                        );
-                        d.sites = sites.clone();
-                    }
-                }
-                // What the orders before found is found.
-                if let Some((whole, _)) = whole {
-                    ended.join(whole, Symbols::Shared);
-                }
-                return (ended, terms);
-            }
-            None => whole = Some((ended, steps.choices)),
+            _ if found => return self.found(subject, ended, &steps),
+            None => self.whole = Some((ended, steps.choices)),
             Some((whole, choices)) => {
+                let awaits = awaits(subject.kernel);
                 let by = match by_loads(subject, &awaits, choices, &steps) {
                     Some(sites) => By::Loads(sites),
                     None => By::Order("the order of these steps", parting(choices, &steps.choices)),
                 };
-                let left = whole.join(ended, Symbols::Shared);
-                compare(whole, &left, &by, subject);
+                let left = whole.outcome.join(ended.outcome, Symbols::Shared);
+                compare(&mut whole.outcome, &left, &by, subject);
             }
         }
-        let last = spins.is_some();
-        spins = spins.or_else(|| spinning(subject, &choices));
-        match (next, &mut whole) {
+        let last = self.spins.is_some();
+        self.spins = self.spins.take().or_else(|| spinning(subject, &choices));
+        match (next, &mut self.whole) {
             // A thread that spins reads old values as often as the schedule likes. One run more reads nothing else.
-            (Some(_), _) if !late && !last && spins.is_some() => {
-                plan = vec![u32::MAX; ONLY_OLD];
+            (Some(_), _) if !late && !last && self.spins.is_some() => {
+                return Next::Order(vec![u32::MAX; ONLY_OLD]);
             }
-            (Some(next), _) if !late && !last => plan = next,
-            (next, Some((whole, _))) => {
-                match spins {
-                    Some(site) if last || next.is_some() => whole.unknowns.push(goes_round(site)),
-                    _ if next.is_some() => whole.unknowns.push(too_many(runs)),
-                    _ => {}
+            (Some(next), _) if !late && !last => return Next::Order(next),
+            (next, Some((whole, _))) => match self.spins.take() {
+                Some(site) if last || next.is_some() => {
+                    whole.outcome.unknowns.push(goes_round(site));
                 }
-                break;
-            }
-            (_, None) => break,
+                _ if next.is_some() => whole.outcome.unknowns.push(too_many(self.runs)),
+                _ => {}
+            },
+            (_, None) => {}
         }
+        let Some((mut whole, _)) = self.whole.take() else {
+            ended = Covered::default();
+            ended.outcome.unknowns.push(too_many(most));
+            return self.done(ended, subject);
+        };
+        if subject.resolved.mode.words().is_some() {
+            same_bits(&mut whole.outcome);
+        }
+        discharge(&mut whole.outcome, subject.arrays, subject.deciding);
+        self.done(whole, subject)
     }
-    let Some((mut outcome, _)) = whole else {
-        let mut out = Outcome::default();
-        out.unknowns.push(too_many(most));
-        return (out, terms);
-    };
-    if subject.resolved.launch.words.is_some() {
-        same_bits(&mut outcome);
+
+    /// What is known where an order has a finding.
+    fn found(&mut self, subject: &Subject, mut ended: Covered, steps: &Steps) -> Next {
+        if steps.doubtful {
+            doubt(&mut ended.outcome);
+        }
+        let whole = self.whole.take();
+        // What was there before was never written.
+        if let Some((_, choices)) = &whole
+            && let Some(sites) = by_loads(subject, &awaits(subject.kernel), choices, steps)
+        {
+            let unset = |d: &&mut Finding<DefectKind>| d.kind == DefectKind::UninitializedRead;
+            for d in ended.outcome.defects.iter_mut().filter(unset) {
+                d.kind = DefectKind::OrderDependent;
+                d.message = format!(
+                    "a value of another thread, or what was never written, decides an output: {NO_ORDER}"
+                );
+                d.sites = sites.clone();
+            }
+        }
+        // What the orders before found is found.
+        if let Some((whole, _)) = whole {
+            ended.outcome.join(whole.outcome, Symbols::Shared);
+        }
+        self.done(ended, subject)
     }
-    discharge(&mut outcome, subject.arrays, subject.deciding);
-    (outcome, terms)
+
+    fn done(&self, all: Covered, subject: &Subject) -> Next {
+        Next::Done(Covered {
+            terms: self.terms,
+            ctas: subject.team(0),
+            whole: true,
+            ..all
+        })
+    }
 }
 
 /// What was found where a read gave an old value that fences may exclude: open.

@@ -13,15 +13,17 @@
 use std::sync::Arc;
 
 use super::between::{Between, Found, Record, Trouble};
+use super::ladder::{Grid, Knowledge, Ran};
 use super::{Covered, Whole};
+use crate::explore::{Reason, Refinement, Step};
 use crate::kernel::Op;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::unused::Foreign;
-use crate::sim::{Finding, Noting, WarningKind};
+use crate::sim::{Finding, WarningKind};
 use crate::spec::launch;
 
 /// Runs of all CTAs until the loads are known.
-const MAX_RUNS: usize = 4;
+const MAX_RUNS: u32 = 4;
 
 /// True for a pair of a plain load and a write.
 fn is_of_load(between: &Between, f: &Found) -> bool {
@@ -58,34 +60,66 @@ impl Between<'_> {
     }
 }
 
-impl<'a> Whole<'a> {
-    /// The whole, or that of other runs in which reads of what other CTAs write reach nothing.
-    pub(super) fn excused(self, ranks: &[u64]) -> Covered {
-        let launch = &self.subject.resolved.launch;
-        let is_defective = !self.out.outcome.defects.is_empty();
-        if launch.numbers || launch.words.is_some() || is_defective {
-            return self.finish();
-        }
-        let Some(mut foreign) = self.between.foreign() else {
-            return self.finish();
+/// The CTAs so far, whose loads of what other CTAs write are tried as of no use.
+#[derive(Default)]
+pub(super) struct Unused<'a> {
+    /// The first runs, which stand if the trial fails.
+    first: Option<Box<Whole<'a>>>,
+}
+
+impl<'g> Refinement<&'g Grid<'_>> for Unused<'g> {
+    fn reason(&self) -> Reason {
+        Reason::ForeignLoads
+    }
+
+    fn most(&self) -> u32 {
+        MAX_RUNS
+    }
+
+    fn look(&mut self, _: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
+        let again = match ran {
+            Ran::Apart(again) => again,
+            ran => return Step::Pass(ran),
         };
-        if self.is_of_use(&foreign) {
-            return self.finish();
-        }
-        for _ in 0..MAX_RUNS {
-            let mut again = Whole::new(self.subject, &self.noting.tracked);
-            again.noting.foreign = Some(Arc::new(foreign.clone()));
-            let Ok(again) = again.run(ranks) else { break };
-            if !again.adds_nothing_to(&self) {
-                break;
+        let Some(first) = self.first.take() else {
+            let Some(foreign) = again.to_be_tried() else {
+                return Step::Pass(Ran::of(again.finish()));
+            };
+            known.foreign = Some(foreign);
+            self.first = Some(again);
+            return Step::Again;
+        };
+        if again.adds_nothing_to(&first) {
+            let tried = known.foreign.as_mut().map(|f| &mut f.loads);
+            match (again.between.foreign(), tried) {
+                (None, _) => return Step::Pass(Ran::of(again.instead_of(&first))),
+                (Some(more), Some(tried)) if !more.loads.is_subset(tried) => {
+                    tried.extend(more.loads);
+                    self.first = Some(first);
+                    return Step::Again;
+                }
+                _ => {}
             }
-            match again.between.foreign() {
-                None => return again.instead_of(&self),
-                Some(more) if more.loads.is_subset(&foreign.loads) => break,
-                Some(more) => foreign.loads.extend(more.loads),
-            }
         }
-        self.finish()
+        Step::Pass(Ran::of(first.finish()))
+    }
+
+    fn reset(&mut self, known: &mut Knowledge) {
+        self.first = None;
+        known.foreign = None;
+    }
+}
+
+impl Whole<'_> {
+    /// The loads of what other CTAs write, where they may reach nothing.
+    fn to_be_tried(&self) -> Option<Foreign> {
+        let mode = self.subject.resolved.mode;
+        let is_defective = !self.out.outcome.defects.is_empty();
+        if mode.has_numbers() || mode.words().is_some() || is_defective {
+            return None;
+        }
+        let foreign = self.between.foreign()?;
+        (!self.is_of_use(&foreign)).then_some(foreign)
     }
 
     /// True if what the CTA of the first pair reads is seen to reach something, which takes one run.
@@ -96,10 +130,9 @@ impl<'a> Whole<'a> {
             Kind::Read => f.later.rank,
             _ => f.earlier.rank,
         });
-        let noting = Noting {
-            foreign: Some(Arc::new(foreign.clone())),
-            ..self.noting.clone()
-        };
+        let mut noting = self.noting.clone();
+        noting.known.foreign = Some(Arc::new(foreign.clone()));
+        noting.known.forks = false;
         let limits = self.subject.limits(self.subject.deciding.limits.memory);
         reader.is_some_and(|rank| self.subject.run(rank, &limits, &noting).reads_foreign)
     }

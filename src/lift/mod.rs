@@ -41,6 +41,7 @@ use crate::alone::{Alone, asked};
 use crate::answer::{Command, ErrorKind, Outputs};
 use crate::check::{Found, assumptions, limits, times};
 use crate::decide;
+use crate::explore;
 use crate::grid::sequence::Ended;
 use crate::input::Files;
 use crate::instances;
@@ -68,7 +69,8 @@ pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Answer, Failur
     let (sizes, mut results) = results?;
     // What formulas of all sizes took is not that of one of them.
     for report in results.iter_mut().flatten() {
-        report.stats.work = spent;
+        report.stats.work = spent.units;
+        report.stats.runs = explore::counts(&spent.runs);
     }
     let mut parts = sizes
         .into_iter()

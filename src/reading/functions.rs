@@ -38,7 +38,7 @@ mod pattern;
 
 use catalogue::{FUNCTIONS, MARKS};
 use finders::Operations;
-use ideal::{Ideal, Questions};
+use ideal::{Ideal, Questions, reads_alike};
 use pattern::Pattern;
 
 fn patterns() -> &'static [Pattern] {
@@ -181,7 +181,11 @@ impl Reading for Idioms {
             return Idioms::default();
         }
         let map = match Ideal::of(store, &below) {
-            None => places(store, &below, &Questions::default(), limits),
+            None => {
+                let mut map = places(store, &below, &Questions::default(), limits);
+                map.retain(|&t, place| reads_alike(store, (t, &place.arguments)));
+                map
+            }
             Some(ideal) => {
                 let map = places(&ideal.store, &ideal.terms(), &ideal.questions, limits);
                 let mut map = ideal.in_pair(store, &below, map);

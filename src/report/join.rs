@@ -386,6 +386,7 @@ fn join_stats(mine: &mut Stats, theirs: Stats) {
         kernels,
         decision,
         work,
+        runs,
         seconds,
     } = theirs;
     join_sides(&mut mine.kernels, kernels, |a, b| {
@@ -417,6 +418,7 @@ fn join_stats(mine: &mut Stats, theirs: Stats) {
         a.candidates += candidates;
     });
     mine.work += work;
+    add_counts(&mut mine.runs, runs);
     join_seconds(&mut mine.seconds, seconds);
 }
 

@@ -27,7 +27,7 @@ use crate::grid::{Subject, scope};
 use crate::kernel::{FloatMods, FloatOp, FloatTest, Fmt, MatTy};
 use crate::number;
 use crate::sim::Outcome;
-use crate::spec::{Arrays, ElemTy, Numbered, Resolved};
+use crate::spec::{Arrays, Domain, ElemTy, Numbered, Resolved};
 use crate::term::facts::Facts;
 use crate::term::word::{Does, Operation};
 use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
@@ -122,12 +122,14 @@ pub(super) fn bounds(subjects: &[Subject<'_>]) -> Vec<BTreeMap<ArrayId, Bounds>>
         .enumerate()
         .map(|(i, s)| {
             let mut resolved = s.resolved.clone();
-            resolved.launch.words = Some(Numbered {
-                code: i as u32,
-                run: None,
-                of: subjects.len() as u32,
-            });
-            resolved.launch.unfolded = true;
+            resolved.mode.domain = Domain::Words {
+                numbered: Numbered {
+                    code: i as u32,
+                    run: None,
+                    of: subjects.len() as u32,
+                },
+                unfolded: true,
+            };
             resolved
         })
         .collect();

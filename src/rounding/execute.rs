@@ -15,7 +15,7 @@ use crate::grid::{Covered, Subject, numbers};
 use crate::sim::numbers::Memory;
 use crate::sim::{Outcome, UnknownKind};
 use crate::spec::launch::Selection;
-use crate::spec::{Arrays, Given, Origin, Resolved, Role};
+use crate::spec::{Arrays, Domain, Given, Origin, Resolved, Role};
 use crate::term::ArrayId;
 
 use super::limits::LIMITS;
@@ -32,8 +32,11 @@ pub(crate) fn bits(cells: &[Cell], values: &[u64]) -> Vec<Bits> {
 /// The bindings of a kernel with an input; `None` if an element lies too far behind in its array.
 pub(super) fn filled(resolved: &Resolved, arrays: &Arrays, input: &[Bits]) -> Option<Resolved> {
     let mut out = resolved.clone();
-    out.launch.numbers = true;
-    out.launch.trees = None;
+    let wobbling = match out.mode.domain {
+        Domain::Numbers { wobbling } => wobbling,
+        Domain::Reals { .. } | Domain::Words { .. } => None,
+    };
+    out.mode.domain = Domain::Numbers { wobbling };
     let mut by_array: BTreeMap<ArrayId, Vec<&Bits>> = BTreeMap::new();
     for b in input {
         by_array.entry(b.0).or_default().push(b);

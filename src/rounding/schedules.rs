@@ -25,7 +25,7 @@ use crate::sim::numbers::Memory;
 use crate::sim::schedule::Dice;
 use crate::sim::{Outcome, WarningKind};
 use crate::spec::launch::Selection;
-use crate::spec::{ElemTy, Numbered};
+use crate::spec::{Domain, ElemTy, Numbered};
 use crate::term::{ArrayId, TermId};
 
 use super::confirm::shown;
@@ -117,12 +117,14 @@ pub(crate) fn same_bits(
 /// True if a run in which floats are the operations that made them leaves nothing open.
 fn by_words(subject: &Subject<'_>, kernel: &Kernel) -> bool {
     let mut resolved = subject.resolved.clone();
-    resolved.launch.trees = None;
-    resolved.launch.words = Some(Numbered {
-        code: 0,
-        run: None,
-        of: 1,
-    });
+    resolved.mode.domain = Domain::Words {
+        numbered: Numbered {
+            code: 0,
+            run: None,
+            of: 1,
+        },
+        unfolded: false,
+    };
     let by_words = Subject {
         kernel,
         resolved: &resolved,

@@ -11,7 +11,7 @@ use crate::kernel::{Op, Pc};
 use crate::number;
 use crate::report::source_line;
 use crate::sim::wobble::is_narrowing;
-use crate::spec::Resolved;
+use crate::spec::{Domain, Resolved};
 
 use super::execute::{Bits, execute};
 use super::limits::LIMITS;
@@ -47,7 +47,9 @@ pub(super) fn shares(subject: &Subject<'_>, e: &Element, input: &[Bits]) -> Vec<
     let moved = |pc: Pc| -> Option<f64> {
         let one = |seed: u64| {
             let mut resolved: Resolved = subject.resolved.clone();
-            resolved.launch.wobbling = Some((pc, seed));
+            resolved.mode.domain = Domain::Numbers {
+                wobbling: Some((pc, seed)),
+            };
             let subject = Subject {
                 resolved: &resolved,
                 ..*subject

@@ -28,7 +28,7 @@ use crate::report::launches::Ran;
 use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::sim::Side;
 use crate::spec::{
-    Array, Arrays, KernelSpec, Layers, Limits, Numbered, Options, Role, Setup, Which,
+    Array, Arrays, Domain, KernelSpec, Layers, Limits, Numbered, Options, Role, Setup, Which,
 };
 use crate::term::ArrayId;
 
@@ -124,7 +124,10 @@ fn number(instances: [&mut Instance; 2]) {
     let launches = instances.into_iter().flat_map(|i| &mut i.setup.kernels);
     for (k, code) in launches.zip(codes) {
         let run = None;
-        k.launch.words = Some(Numbered { code, run, of });
+        k.mode.domain = Domain::Words {
+            numbered: Numbered { code, run, of },
+            unfolded: false,
+        };
     }
 }
 
@@ -155,7 +158,7 @@ impl Instance {
     /// The kernels, each with the number of its code.
     fn numbered(&self) -> impl Iterator<Item = (u32, &Kernel)> {
         let launches = self.lowered.iter().zip(&self.setup.kernels);
-        launches.filter_map(|(l, k)| Some((k.launch.words?.code, &l.kernel)))
+        launches.filter_map(|(l, k)| Some((k.mode.words()?.code, &l.kernel)))
     }
 
     /// Runs the launches, by words where their code has a number, else over the reals.
@@ -167,7 +170,7 @@ impl Instance {
         let launches = self.lowered.iter().zip(&self.setup.kernels);
         let subjects: Vec<Subject> = launches
             .map(|(lowered, resolved)| Subject {
-                kernel: lowered.run_by(&resolved.launch),
+                kernel: lowered.run_by(&resolved.mode),
                 resolved,
                 side,
                 arrays: &self.setup.arrays,

@@ -101,7 +101,9 @@ impl Machine<'_> {
                     }
                 }
                 if kind.writes() {
-                    self.order.note_write(region).map_err(|()| Stop::Track(a))?;
+                    self.order
+                        .note_write(region)
+                        .map_err(|()| Stop::Open(super::knowledge::Obstacle::Untracked(a)))?;
                 } else if !self.order.tracks(region) {
                     self.order.note_untracked_read(region);
                     return Ok(Vec::new());

@@ -276,7 +276,11 @@ impl Machine<'_> {
                     });
                     let [p, q] = both.map(|v| self.values.real(v, f));
                     let r = match op {
-                        AtomOp::Add => self.values.store.add(p, q),
+                        AtomOp::Add => {
+                            let t = self.values.store.add(p, q);
+                            self.values.store.note_several_makers(t);
+                            t
+                        }
                         AtomOp::Min => {
                             let t = self.values.store.min(p, q);
                             self.values.extremum(FloatOp::Min, f, both, t)

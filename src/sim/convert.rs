@@ -58,7 +58,11 @@ impl Values {
     ) -> Val {
         self.note_narrow(from, to, t);
         let is_exact = embeds(from, to) && clamps == [false; 3];
-        if self.has_known_bits(to, t) || !self.remembers(is_exact, &[(v, from)], t) {
+        if self.has_known_bits(to, t) {
+            return Val::Real(to, t);
+        }
+        if !self.remembers(is_exact, &[(v, from)], t) {
+            self.note_maker(t, (from, to, rnd, clamps), &[(v, from)]);
             return Val::Real(to, t);
         }
         let shape = Shape::new(Kind::Convert, from, to, conversion(rnd, clamps));

@@ -61,7 +61,11 @@ impl Machine<'_> {
         }
         let adds = *n == 1 && accumulates(*op, mods);
         let done = if adds && *op == FloatOp::Fma && fmt == src_fmt {
-            self.accumulate_lanes(w, exec, *fmt, *dst, src)
+            let done = self.accumulate_lanes(w, exec, *fmt, *dst, src);
+            if done != 0 {
+                self.values.note_extension((*op, *mods, *fmt), &[]);
+            }
+            done
         } else {
             0
         };
@@ -77,6 +81,7 @@ impl Machine<'_> {
                 self.note_residual((w, lane, pc), (*op, *fmt, *src_fmt), src, vals);
             }
             if adds && let Some(v) = self.values.grown(*op, *fmt, *src_fmt, vals) {
+                self.values.note_extension((*op, *mods, *src_fmt), &vals);
                 self.note_half(*op, *fmt, *src_fmt, vals, v);
                 self.warps[w].set(*dst, lane, v);
                 continue;
@@ -243,6 +248,11 @@ impl Machine<'_> {
             .values
             .remembers(op.is_exact(mods), &operands[..n], result.1)
         {
+            // The assembler may contract a sum without a rounding modifier at one place and not at another.
+            let joins = matches!(op, FloatOp::Add | FloatOp::Sub) && mods.rnd == Rnd::None;
+            let place = joins.then_some(pc);
+            let by = (op, mods, terms[0].0, result.0, place);
+            self.values.note_maker(result.1, by, &operands[..n]);
             return result.1;
         }
         let shape = Shape::new(Kind::Float(op), terms[0].0, result.0, *mods);

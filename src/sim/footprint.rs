@@ -11,7 +11,6 @@
 //! Not claimed: anything about the order of the accesses of one CTA, which `shadow` is about.
 
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -34,20 +33,12 @@ pub struct Noting {
     pub accesses: Option<FxHashSet<ArrayId>>,
     /// An access whose thread is wanted.
     pub watch: Option<Watch>,
-    /// Arrays that are known to be written, so that a run need not start again to track reads.
-    pub tracked: FxHashSet<ArrayId>,
     /// The order of execution is noted.
     pub trace: bool,
-    /// Nobody asks for what is written, so that a run without values does, where it says the same.
-    pub without_values: bool,
     /// On numbers: what CTAs before this one left.
     pub memory: Option<super::numbers::Memory>,
-    /// Strong accesses are followed, and these choices made.
-    pub following: Option<super::strong::hold::Plan>,
-    /// Loads of what other CTAs write are taken to be of no use.
-    pub foreign: Option<Arc<super::unused::Foreign>>,
-    /// The seed of a schedule that is drawn at random.
-    pub schedule: Option<u64>,
+    /// What is known before the first run.
+    pub known: super::knowledge::Knowledge,
 }
 
 /// The first time that a watched access was made.

@@ -6,11 +6,13 @@ use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
 use crate::kernel::{Inst, Kernel, Pc, RegId, Space, Src};
-use crate::spec::{Arrays, Bindings, Launch, Limits, Numbered, Origin, Value};
+use crate::spec::{Arrays, Bindings, Domain, Launch, Limits, Mode, Numbered, Origin, Value};
 use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
+use super::knowledge::Obstacle;
 use super::memory::{Initial, Region, RegionKind, WINDOW_BITS};
+use super::run::Inputs;
 use super::value::{Val, Values};
 use super::warp::{LANES, Warp, lanes};
 use super::{DefectKind, Finding, Side, Site, Stats, Tid, UnknownKind, WarningKind};
@@ -32,10 +34,8 @@ const FIRST_ARRAY: u32 = 3;
 pub(super) enum Stop {
     /// A finding that leaves no way on was recorded.
     Finding,
-    /// An array was written whose reads were not tracked so far: run again with them tracked.
-    Track(ArrayId),
-    /// The conditions of an instruction have to be decided: run again in one way at it.
-    Apart(Pc),
+    /// Nothing can be said before something more is known.
+    Open(Obstacle),
 }
 
 /// The state of a run.
@@ -129,7 +129,7 @@ pub(super) struct Machine<'k> {
     /// The same among CTAs that run together.
     pub strong: super::strong::Strong,
     /// Which lanes `activemask` names.
-    pub(super) converged: Option<crate::spec::Converged>,
+    pub(super) mode: Mode,
     /// How often something was done that other threads can see.
     pub effects: u64,
     /// That count at the end of the last turn, for how many turns it had not changed, and how many of them only waited.
@@ -243,16 +243,17 @@ fn record_with<K: Copy + Ord>(
 impl<'k> Machine<'k> {
     /// A machine with memory laid out and all threads at the first instruction; `None` if the
     /// block has more threads than a CTA can have.
-    pub(super) fn new(
-        kernel: &'k Kernel,
-        launch: &'k Launch,
-        bindings: &'k Bindings,
-        arrays: &'k Arrays,
-        side: Side,
-        limits: &'k Limits,
-        tracked: &FxHashSet<ArrayId>,
-    ) -> Option<Self> {
-        let ctas = launch.team();
+    pub(super) fn new(inputs: &Inputs<'k>, tracked: &FxHashSet<ArrayId>) -> Option<Self> {
+        let Inputs {
+            kernel,
+            launch,
+            mode,
+            bindings,
+            arrays,
+            side,
+            limits,
+        } = *inputs;
+        let ctas = launch.team(mode.together);
         let shape = super::clock::Shape::several(launch.threads(), ctas.len() as u32)?;
         let team = super::cluster::Team::new(ctas, shape, launch.cluster_ctas());
         let mut values = Values::default();
@@ -260,12 +261,19 @@ impl<'k> Machine<'k> {
         if let Some(premises) = &bindings.premises {
             values.store.import_below(premises, &[]);
         }
-        values.trees = launch.trees;
-        values.numbers = launch.numbers || launch.words.is_some();
-        let words = |n| Box::new(super::words::Words::new(kernel, n, launch.unfolded));
-        values.words = launch.words.map(words);
-        values.wobble = launch.wobbling.map(super::wobble::Wobble::new);
-        values.store.as_written = launch.as_written;
+        match mode.domain {
+            Domain::Reals { made_by } => values.trees = made_by,
+            Domain::Words { numbered, unfolded } => {
+                values.numbers = true;
+                let words = super::words::Words::new(kernel, numbered, unfolded);
+                values.words = Some(Box::new(words));
+            }
+            Domain::Numbers { wobbling } => {
+                values.numbers = true;
+                values.wobble = wobbling.map(super::wobble::Wobble::new);
+            }
+        }
+        values.store.as_written = mode.as_written;
         values.unset_site = u32::MAX;
         let shared_extent = match (kernel.dynamic_shared, launch.dynamic_shared) {
             (Some(base), Some(n)) => Some(base as u64 + n),
@@ -383,7 +391,7 @@ impl<'k> Machine<'k> {
         super::address::layout::preset_pointers(arrays, &mut regions, &mut prov);
         regions.iter_mut().for_each(|r| r.take_over(&mut values));
         let before = bindings.left.as_ref().map_or(0, |left| left.fresh);
-        let first_fresh = first_fresh(side, launch.words) + before;
+        let first_fresh = first_fresh(side, mode.words()) + before;
         let n_warps = shape.warps();
         let warps = (0..n_warps)
             .map(|w| {
@@ -400,7 +408,7 @@ impl<'k> Machine<'k> {
             patterns: super::mbarrier::heads::Patterns::new(kernel),
             weak: Default::default(),
             strong: Default::default(),
-            converged: launch.converged,
+            mode,
             effects: 0,
             last_turn: (0, 0, 0),
             trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),

@@ -50,6 +50,7 @@ pub mod int_sym;
 mod integer_sum;
 pub mod join;
 mod kept;
+mod knowledge;
 mod known_atomics;
 mod known_collectives;
 mod known_lanes;
@@ -113,11 +114,10 @@ mod written;
 
 pub use cluster::ONE_SCHEDULE;
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};
+pub use knowledge::Knowledge;
 pub use outcome::*;
 pub use place::NO_ARRAY;
-pub use residues::{run, run_noting, run_shuffled};
-pub use run::{Inputs, MAX_TRACE};
-pub use ways::run_ways;
+pub use run::{Inputs, MAX_TRACE, run, run_noting};
 
 /// Rank of a thread in its CTA: x fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

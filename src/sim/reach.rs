@@ -47,7 +47,7 @@ impl Machine<'_> {
         [does, why]: [&'static str; 2],
     ) -> TermId {
         // On numbers, and where bits are all there is, a run has no unknowns.
-        if self.launch.numbers || self.values.words.is_some() {
+        if self.mode.has_numbers() || self.values.words.is_some() {
             let site = self.site(pc, w, 1 << lane, does);
             self.unknown(kind, vec![site], || why.into());
             return self.fresh_bits(width);

@@ -12,115 +12,127 @@
 //! Not claimed: that a kernel whose runs differ is wrong. A defect of the run with all residues 0 is one, because an
 //! assembler may put each variable at a multiple of any power of two.
 
-use crate::kernel::Kernel;
-use crate::spec::{Arrays, Bindings, Launch, Limits};
+use crate::explore::{Reason, Refinement, Step};
 use crate::term::{Term, TermId};
 
-use super::address::pins::{Asked, Pins};
+use super::address::pins::{Asked, MOST_CASES, Pins};
 use super::gather::Gather;
 use super::guarded::Guard;
 use super::join::Symbols;
-use super::run::{self, Inputs};
-use super::{
-    Conditional, Finding, Noting, Obligation, Otherwise, Outcome, Side, Site, UnknownKind,
-};
+use super::knowledge::Knowledge;
+use super::run::{OneCta, Ran};
+use super::{Conditional, Finding, Obligation, Otherwise, Outcome, Site, UnknownKind};
 
-/// Runs one CTA.
-pub fn run(
-    kernel: &Kernel,
-    launch: &Launch,
-    bindings: &Bindings,
-    arrays: &Arrays,
-    side: Side,
-    limits: &Limits,
-) -> Outcome {
-    let noting = Noting::default();
-    run_noting(kernel, launch, bindings, arrays, side, limits, &noting)
+/// The residues that are looked at, one after the other.
+#[derive(Default)]
+pub(super) struct Residues {
+    at: At,
+    /// What all runs asked for.
+    asked: Asked,
+    /// The first run, which stands if the others leave it open.
+    first: Outcome,
+    /// The run in which all residues are 0, with what those after it found.
+    zero: Outcome,
+    /// Those that are left, the next one last.
+    left: Vec<Pins>,
 }
 
-/// Runs one CTA under a schedule drawn from a seed: for tests, since every schedule does.
-pub fn run_shuffled(
-    kernel: &Kernel,
-    launch: &Launch,
-    bindings: &Bindings,
-    arrays: &Arrays,
-    side: Side,
-    limits: &Limits,
-    seed: u64,
-) -> Outcome {
-    let noting = Noting {
-        schedule: Some(seed),
-        ..Noting::default()
-    };
-    run_noting(kernel, launch, bindings, arrays, side, limits, &noting)
+/// How far the runs are.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum At {
+    /// No base has a residue.
+    #[default]
+    First,
+    /// All residues are 0, of ever more bases.
+    Zero,
+    /// Residues are the one that was taken last.
+    Others,
+    /// All was looked at.
+    Done,
 }
 
-/// Runs one CTA and notes what is asked for.
-pub fn run_noting(
-    kernel: &Kernel,
-    launch: &Launch,
-    bindings: &Bindings,
-    arrays: &Arrays,
-    side: Side,
-    limits: &Limits,
-    noting: &Noting,
-) -> Outcome {
-    let inputs = Inputs {
-        kernel,
-        launch,
-        bindings,
-        arrays,
-        side,
-        limits,
-    };
-    let (first, mut asked) = run_pinned(&inputs, noting, &Pins::default());
-    // Choices of strong accesses are followed from run to run elsewhere.
-    if noting.following.is_some() || asked.bits.is_empty() || !is_open(&first) {
-        return first;
+impl Refinement<OneCta<'_>> for Residues {
+    fn reason(&self) -> Reason {
+        Reason::Residues
     }
-    // The values are compared.
-    let noting = Noting {
-        without_values: false,
-        ..noting.clone()
-    };
-    let (mut pins, mut zero) = (Pins::default(), None);
-    while let Some(more) = pins.extended(&asked) {
-        let (out, further) = run_pinned(&inputs, &noting, &more);
-        asked.extend(further);
-        pins = more;
-        let open = is_open(&out);
-        zero = Some(out);
-        if !open {
-            break;
+
+    fn most(&self) -> u32 {
+        2 * MOST_CASES as u32
+    }
+
+    fn look(&mut self, _: &OneCta, known: &mut Knowledge, mut ran: Ran) -> Step<Ran> {
+        // Choices of strong accesses, and ways at branches, are followed from run to run elsewhere.
+        let is_followed = known.order.is_some() || known.found.path.is_some();
+        if ran.obstacle.is_some() || is_followed || self.at == At::Done {
+            return Step::Pass(ran);
         }
-    }
-    let (Some(mut zero), Some(cases)) = (zero, pins.cases(&asked)) else {
-        return first;
-    };
-    if is_open(&zero) {
-        return first;
-    }
-    let settled = zero.defects.is_empty() && zero.unknowns.is_empty();
-    for pins in cases.iter().skip(1).filter(|_| settled) {
-        let noting = Noting {
-            tracked: zero.tracked.clone(),
-            ..noting.clone()
+        self.asked.extend(std::mem::take(&mut ran.asked));
+        let outcome = std::mem::take(&mut ran.outcome);
+        ran.outcome = match self.take(known, outcome) {
+            Some(outcome) => outcome,
+            None => return Step::Again,
         };
-        let (out, _) = run_pinned(&inputs, &noting, pins);
-        if let Err(open) = zero.take_alike(out) {
-            zero.unknowns.push(open);
-            break;
-        }
+        self.at = At::Done;
+        Step::Pass(ran)
     }
-    zero
+
+    fn reset(&mut self, known: &mut Knowledge) {
+        *self = Residues::default();
+        known.found.pins = Pins::default();
+    }
 }
 
-/// A run with some bases at known residues.
-fn run_pinned(inputs: &Inputs, noting: &Noting, pins: &Pins) -> (Outcome, Asked) {
-    match run::run_one(inputs, noting, pins, None) {
-        Ok(ran) => (ran.outcome, ran.asked),
-        // Nothing asks for a decision without a plan.
-        Err(_) => Default::default(),
+impl Residues {
+    /// Takes what a run left; `None` if the CTA is to be run again.
+    fn take(&mut self, known: &mut Knowledge, out: Outcome) -> Option<Outcome> {
+        match self.at {
+            At::First if self.asked.bits.is_empty() || !is_open(&out) => return Some(out),
+            At::First => {
+                self.first = out;
+                self.at = At::Zero;
+                // The values are compared.
+                known.without_values = false;
+            }
+            At::Zero => self.zero = out,
+            At::Others => {
+                if let Err(open) = self.zero.take_alike(out) {
+                    self.zero.unknowns.push(open);
+                    self.left.clear();
+                }
+                return self.next(known);
+            }
+            At::Done => return Some(out),
+        }
+        let begins = known.found.pins == Pins::default();
+        if begins || is_open(&self.zero) {
+            if let Some(more) = known.found.pins.extended(&self.asked) {
+                known.found.pins = more;
+                return None;
+            }
+            if begins || is_open(&self.zero) {
+                return Some(std::mem::take(&mut self.first));
+            }
+        }
+        let Some(mut cases) = known.found.pins.cases(&self.asked) else {
+            return Some(std::mem::take(&mut self.first));
+        };
+        let is_settled = self.zero.defects.is_empty() && self.zero.unknowns.is_empty();
+        if is_settled {
+            self.left = cases.split_off(1);
+            self.left.reverse();
+        }
+        self.at = At::Others;
+        self.next(known)
+    }
+
+    fn next(&mut self, known: &mut Knowledge) -> Option<Outcome> {
+        match self.left.pop() {
+            Some(pins) => {
+                known.found.pins = pins;
+                None
+            }
+            None => Some(std::mem::take(&mut self.zero)),
+        }
     }
 }
 

@@ -10,19 +10,22 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use crate::explore::{Reason, Refinement, Stage, Step, refined};
 use crate::kernel::{Kernel, Op, Pc};
-use crate::spec::{Arrays, Bindings, Launch, Limits};
+use crate::spec::{Arrays, Bindings, Launch, Limits, Mode};
 use crate::term::{ArrayId, Term, TermId};
 
-use super::address::pins::{Asked, Pins};
+use super::address::pins::Asked;
+use super::knowledge::{Knowledge, Obstacle};
 use super::machine::{Machine, Stop};
 use super::memory::RegionKind;
 use super::omit::found_nothing;
+use super::residues::Residues;
 use super::schedule::Dice;
 use super::step::Flow;
-use super::unused::{Trial, reached};
+use super::unused::{Ended, Trial, reached};
 use super::warp::lanes;
-use super::ways::{Plan, Ways};
+use super::ways::{Forks, Ways};
 use super::{
     DefectKind, Finding, Footprint, Noting, Outcome, Side, Site, UnknownKind, WarningKind,
 };
@@ -49,6 +52,8 @@ pub struct Inputs<'a> {
     pub kernel: &'a Kernel,
     /// Its launch.
     pub launch: &'a Launch,
+    /// How that is run.
+    pub mode: Mode,
     /// What its parameters are bound to.
     pub bindings: &'a Bindings,
     /// The arrays.
@@ -59,105 +64,209 @@ pub struct Inputs<'a> {
     pub limits: &'a Limits,
 }
 
-/// What a run leaves, the conditions that it decided, and which bits of bases would decide what is open.
+/// One CTA as something that is run with more or less known.
+pub(super) struct OneCta<'a> {
+    pub inputs: &'a Inputs<'a>,
+    pub noting: &'a Noting,
+}
+
+/// What a run leaves.
+#[derive(Default)]
 pub(super) struct Ran {
+    /// Why it ended before it could say anything.
+    pub obstacle: Option<Obstacle>,
     pub outcome: Outcome,
+    /// What is needed to tell racing loads apart.
+    pub ended: Ended,
+    /// The conditions that it decided.
     pub decided: Vec<(TermId, bool)>,
+    /// Which bits of bases would decide what is open.
     pub asked: Asked,
 }
 
-/// Runs one CTA with some bases at known residues, and with a plan in one way at conditions that it decides; or gives the
-/// instruction whose conditions have to be among them.
-pub(super) fn run_one(
-    inputs: &Inputs,
-    noting: &Noting,
-    pins: &Pins,
-    plan: Option<Plan>,
-) -> Result<Ran, Pc> {
-    let Inputs {
-        kernel,
-        launch,
-        bindings,
-        arrays,
-        side,
-        limits,
-    } = *inputs;
-    let mut tracked: FxHashSet<ArrayId> = noting.tracked.clone();
-    let mut trial = Trial::default();
-    trial.unused.foreign = noting.foreign.clone();
-    let mut asked = Asked::default();
-    let mut omits = noting.without_values && !launch.numbers && launch.trees.is_none();
-    loop {
-        let made = Machine::new(kernel, launch, bindings, arrays, side, limits, &tracked);
-        let Some(mut m) = made else {
-            let mut out = Outcome::default();
-            out.unknowns.push(super::Finding {
-                kind: UnknownKind::Limit,
-                message: "a CTA has at most 1024 threads, and CTAs that run together 2048 warps"
-                    .into(),
-                count: 1,
-                sites: Vec::new(),
-            });
-            return Ok(Ran {
-                outcome: out,
-                decided: Vec::new(),
-                asked,
-            });
+impl Ran {
+    fn open(obstacle: Obstacle) -> Ran {
+        Ran {
+            obstacle: Some(obstacle),
+            ..Ran::default()
+        }
+    }
+
+    fn limit(message: String) -> Ran {
+        let mut ran = Ran::default();
+        ran.outcome.unknowns.push(super::Finding {
+            kind: UnknownKind::Limit,
+            message,
+            count: 1,
+            sites: Vec::new(),
+        });
+        ran
+    }
+}
+
+impl OneCta<'_> {
+    /// True if the first run makes no numbers of data.
+    pub(super) fn begins_without_values(&self) -> bool {
+        let mode = self.inputs.mode;
+        let may = !mode.has_numbers() && mode.made_by().is_none();
+        may && self.noting.known.without_values
+    }
+}
+
+impl Stage for OneCta<'_> {
+    type Knowledge = Knowledge;
+    type Ran = Ran;
+
+    fn run(&self, known: &Knowledge) -> Ran {
+        let (inputs, noting) = (self.inputs, self.noting);
+        let Some(mut m) = Machine::new(inputs, &known.tracked) else {
+            let message = "a CTA has at most 1024 threads, and CTAs that run together 2048 warps";
+            return Ran::limit(message.into());
         };
-        m.pin(pins);
-        m.ways = Ways::new(plan.clone());
+        m.pin(&known.found.pins);
+        m.ways = Ways::new(known.found.path.clone());
         m.footprint = Footprint::new(noting);
-        m.take_unused(&trial.unused);
-        m.take_by_value(trial.by_value());
-        m.dice = noting.schedule.map(Dice::new);
-        if let Some(plan) = &noting.following {
+        m.take_unused(&known.found.unused, &known.foreign);
+        m.take_by_value(known.found.by_value.clone());
+        m.dice = known.schedule.map(Dice::new);
+        if let Some(plan) = &known.order {
             m.follow_strong(plan);
         }
         if let Some(memory) = &noting.memory {
             m.start_from(memory);
         }
         m.trace = noting.trace.then(Vec::new);
-        if omits {
+        if known.without_values {
             m.omit_values();
         }
         let ended = m.run_all();
         m.ended_early = ended.is_err();
-        match ended {
-            Err(Stop::Track(a)) => {
-                tracked.insert(a);
-            }
-            Err(Stop::Apart(pc)) => return Err(pc),
-            _ if omits && !m.told_all() => omits = false,
-            _ => {
-                let trace = m.trace.take().unwrap_or_default();
-                m.collect_races();
-                let ended = m.ended();
-                asked.extend(m.asked());
-                let team = m.team.clone();
-                let steps = m.steps();
-                let decided = std::mem::take(&mut m.ways.decided);
-                let mut out = m.finish(noting.memory.is_some());
-                team.tell(&mut out);
-                if omits && !found_nothing(&out) {
-                    omits = false;
-                    continue;
-                }
-                out.reads_foreign =
-                    noting.foreign.is_some() && !reached(&out, &ended.unknowns).is_empty();
-                out.without_values = omits;
-                out.tracked = tracked.clone();
-                out.trace = trace;
-                out.steps = steps;
-                if let Some(out) = trial.take(ended, out) {
-                    return Ok(Ran {
-                        outcome: out,
-                        decided,
-                        asked,
-                    });
-                }
-            }
+        if let Err(Stop::Open(obstacle)) = ended {
+            return Ran::open(obstacle);
+        }
+        if known.without_values && !m.told_all() {
+            return Ran::open(Obstacle::Values);
+        }
+        let trace = m.trace.take().unwrap_or_default();
+        m.collect_races();
+        let ended = m.ended();
+        let asked = m.asked();
+        let team = m.team.clone();
+        let steps = m.steps();
+        let decided = std::mem::take(&mut m.ways.decided);
+        let mut outcome = m.finish(noting.memory.is_some());
+        team.tell(&mut outcome);
+        outcome.reads_foreign =
+            known.foreign.is_some() && !reached(&outcome, &ended.unknowns).is_empty();
+        outcome.without_values = known.without_values;
+        outcome.tracked = known.tracked.clone();
+        outcome.trace = trace;
+        outcome.steps = steps;
+        Ran {
+            obstacle: None,
+            outcome,
+            ended,
+            decided,
+            asked,
         }
     }
+
+    fn ended(&self, why: String) -> Ran {
+        Ran::limit(format!("{why} of a CTA"))
+    }
+}
+
+/// Runs one CTA for every schedule, again with more known as long as that says more.
+pub fn run_noting(inputs: &Inputs, noting: &Noting) -> Outcome {
+    let stage = OneCta { inputs, noting };
+    let mut known = noting.known.clone();
+    known.without_values = stage.begins_without_values();
+    let mut ran = refined(
+        &stage,
+        known,
+        &mut [
+            &mut Tracking,
+            &mut WithValues,
+            &mut Trial::default(),
+            &mut Residues::default(),
+            &mut Forks::default(),
+        ],
+    );
+    if let Some(obstacle) = ran.obstacle {
+        ran = Ran::limit(obstacle.says().into());
+    }
+    ran.outcome
+}
+
+/// Runs one CTA as it is by default.
+pub fn run(
+    kernel: &Kernel,
+    launch: &Launch,
+    bindings: &Bindings,
+    arrays: &Arrays,
+    side: Side,
+    limits: &Limits,
+) -> Outcome {
+    let inputs = Inputs {
+        kernel,
+        launch,
+        mode: Mode::default(),
+        bindings,
+        arrays,
+        side,
+        limits,
+    };
+    run_noting(&inputs, &Noting::default())
+}
+
+/// Reads of each array that turns out to be written are followed.
+struct Tracking;
+
+impl Refinement<OneCta<'_>> for Tracking {
+    fn reason(&self) -> Reason {
+        Reason::Tracking
+    }
+
+    /// Arrays of a launch.
+    fn most(&self) -> u32 {
+        1 << 12
+    }
+
+    fn look(&mut self, _: &OneCta, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
+        match ran.obstacle {
+            Some(Obstacle::Untracked(array)) if known.tracked.insert(array) => Step::Again,
+            _ => Step::Pass(ran),
+        }
+    }
+
+    fn reset(&mut self, _: &mut Knowledge) {}
+}
+
+/// Values are computed where a run without them finds something.
+struct WithValues;
+
+impl Refinement<OneCta<'_>> for WithValues {
+    fn reason(&self) -> Reason {
+        Reason::Values
+    }
+
+    fn most(&self) -> u32 {
+        1
+    }
+
+    fn look(&mut self, _: &OneCta, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
+        let open = match ran.obstacle {
+            None => !found_nothing(&ran.outcome),
+            Some(obstacle) => obstacle == Obstacle::Values,
+        };
+        if !known.without_values || !open {
+            return Step::Pass(ran);
+        }
+        known.without_values = false;
+        Step::Again
+    }
+
+    fn reset(&mut self, _: &mut Knowledge) {}
 }
 
 /// True for instructions that all lanes of a warp execute together, which wait for lanes that come later.

@@ -372,7 +372,7 @@ impl Machine<'_> {
             Op::CpAsyncWait { pending } => self.wait_copies(w, exec, *pending),
             Op::ActiveMask { dst } => {
                 for lane in lanes(exec) {
-                    if let Some(converged) = self.converged {
+                    if let Some(converged) = self.mode.lanes {
                         let named = converged.with(lane, exec);
                         self.set(w, *dst, lane, Val::Conc(u64::from(named)));
                         continue;

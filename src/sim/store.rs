@@ -379,7 +379,7 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Undecided, sites, || {
                 format!("{place} is written by several threads that nothing orders")
             });
-        } else if known && self.launch.numbers && c.within && c.otherwise == Conflict::Race {
+        } else if known && self.mode.has_numbers() && c.within && c.otherwise == Conflict::Race {
             // Sums of one warp that are equal over the reals have several last bits on numbers; whoever runs on numbers asks
             // whether they are equal (`race::excuses_instances`).
             self.warn(WarningKind::RealEqualWrite, sites, || with(REAL_EQUAL));

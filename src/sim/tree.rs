@@ -11,6 +11,10 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.3 (`add`, `sub` and `mul` without rounding modifier).
 
+use std::hash::Hash;
+
+use smallvec::SmallVec;
+
 use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, Pc, Rnd};
 use crate::term::made::{Kind, Shape};
 use crate::term::word::Product;
@@ -49,6 +53,20 @@ impl Values {
         self.trees.is_some()
             || (!is_exact || operands.iter().any(computed))
                 && !self.store.is_rounded(Fmt::F64, self.store.face(t))
+    }
+
+    /// Notes an operation that gave a real and does not remember it, with all that decides its encoding beside its operands.
+    pub(super) fn note_maker(&mut self, t: TermId, operation: impl Hash, operands: &[(Val, Fmt)]) {
+        if self.trees.is_some() || self.numbers || self.words.is_some() {
+            return;
+        }
+        let operands: SmallVec<[TermId; 3]> = (operands.iter())
+            .map(|&(v, fmt)| match v {
+                Val::Real(_, t) => t,
+                _ => self.real(v, fmt),
+            })
+            .collect();
+        self.store.note_maker(t, operation, &operands);
     }
 
     /// An element of a matrix product with its accumulator and its factors, which are bits.
@@ -122,6 +140,7 @@ impl Values {
     ) -> TermId {
         let operands = v.map(|v| (v, fmt));
         if !self.remembers(true, &operands, t) {
+            self.note_maker(t, (op, fmt, mods), &operands);
             return t;
         }
         let shape = Shape::new(Kind::Float(op), fmt, fmt, mods);
@@ -179,7 +198,9 @@ impl Values {
 
     /// A choice between two numbers.
     pub(super) fn chosen(&mut self, p: TermId, fmt: Fmt, (a, b): (Val, Val), t: TermId) -> TermId {
-        if !self.remembers(true, &[(a, fmt), (b, fmt)], t) {
+        let operands = [(a, fmt), (b, fmt)];
+        if !self.remembers(true, &operands, t) {
+            self.note_maker(t, (fmt, p), &operands);
             return t;
         }
         let (x, y) = (self.operand(a, fmt), self.operand(b, fmt));

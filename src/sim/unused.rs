@@ -24,16 +24,20 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::address::pins::Asked;
 use super::by_value::ByValue;
+use super::knowledge::Knowledge;
 use super::machine::Machine;
 use super::memory::RegionKind;
 use super::place::Target;
 use super::plain::Class;
 use super::race::{Conflict, Finding as Race, Kind, Report};
 use super::reach::roots;
+use super::run::{OneCta, Ran};
 use super::value::Val;
 use super::warp::lanes;
 use super::{DefectKind, Finding, Outcome, Site, Tid, UnknownKind, WarningKind};
+use crate::explore::{Reason, Refinement, Step};
 use crate::kernel::{Op, Pc};
 use crate::term::ArrayId;
 
@@ -73,7 +77,7 @@ pub(super) struct Unused {
     /// The threads, by instruction.
     loads: FxHashMap<Pc, FxHashSet<Tid>>,
     /// The loads of what other CTAs write.
-    pub foreign: Option<Arc<Foreign>>,
+    foreign: Option<Arc<Foreign>>,
 }
 
 impl Unused {
@@ -94,7 +98,9 @@ impl Unused {
 #[derive(Default)]
 pub(super) struct Trial {
     /// What is tried.
-    pub unused: Unused,
+    unused: Unused,
+    /// What all runs asked for.
+    asked: Asked,
     /// Loads that were seen to be of use.
     used: FxHashSet<(Pc, Tid)>,
     /// The first outcome, which stands if the trial fails.
@@ -109,6 +115,7 @@ pub(super) struct Trial {
 }
 
 /// What is needed of a run that ended.
+#[derive(Default)]
 pub(super) struct Ended {
     /// The loads that raced; `None` if there are other races, whatever data are.
     racing: Option<FxHashSet<(Pc, Tid)>>,
@@ -126,8 +133,11 @@ pub(super) struct Ended {
 
 impl Machine<'_> {
     /// Takes loads to be of no use.
-    pub(super) fn take_unused(&mut self, unused: &Unused) {
-        self.unused = unused.clone();
+    pub(super) fn take_unused(&mut self, unused: &Unused, foreign: &Option<Arc<Foreign>>) {
+        self.unused = Unused {
+            foreign: foreign.clone(),
+            ..unused.clone()
+        };
         let foreign = self.unused.foreign.iter().flat_map(|f| &f.loads);
         for pc in self.unused.loads.keys().chain(foreign) {
             self.classes[pc.0 as usize] = Class::General;
@@ -223,9 +233,44 @@ impl Machine<'_> {
     }
 }
 
+impl Refinement<OneCta<'_>> for Trial {
+    fn reason(&self) -> Reason {
+        Reason::Loads
+    }
+
+    /// Those that try loads, and one in which stores may be made of what is read.
+    fn most(&self) -> u32 {
+        MAX_RUNS as u32 + 1
+    }
+
+    fn look(&mut self, _: &OneCta, known: &mut Knowledge, mut ran: Ran) -> Step<Ran> {
+        if ran.obstacle.is_some() {
+            return Step::Pass(ran);
+        }
+        self.asked.extend(std::mem::take(&mut ran.asked));
+        let ended = std::mem::take(&mut ran.ended);
+        let Some(outcome) = self.take(ended, ran.outcome) else {
+            known.found.unused = self.unused.clone();
+            known.found.by_value = self.by_value();
+            return Step::Again;
+        };
+        Step::Pass(Ran {
+            outcome,
+            asked: std::mem::take(&mut self.asked),
+            ..ran
+        })
+    }
+
+    fn reset(&mut self, known: &mut Knowledge) {
+        *self = Trial::default();
+        known.found.unused = Unused::default();
+        known.found.by_value = ByValue::default();
+    }
+}
+
 impl Trial {
     /// Takes an outcome; `None` if the CTA is to be run again.
-    pub(super) fn take(&mut self, mut ended: Ended, out: Outcome) -> Option<Outcome> {
+    fn take(&mut self, mut ended: Ended, out: Outcome) -> Option<Outcome> {
         if let Some(kept) = self.kept.take() {
             return Some(self.made(kept, &ended, &out));
         }
@@ -365,7 +410,7 @@ impl Trial {
     }
 
     /// The loads that the stores may be made of.
-    pub(super) fn by_value(&self) -> ByValue {
+    fn by_value(&self) -> ByValue {
         match self.kept {
             Some(_) => ByValue::new(&self.used),
             None => ByValue::default(),

@@ -15,17 +15,18 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use crate::explore::{Reason, Refinement, Step};
 use crate::kernel::{Kernel, Op, Pc, Sem, Space};
 use crate::term::{Copied, Term, TermId, TermStore};
 
-use super::address::pins::Pins;
 use super::join::Symbols;
+use super::knowledge::{Knowledge, Obstacle};
 use super::machine::{Machine, Stop};
-use super::run::{self, Inputs};
+use super::run::{Inputs, OneCta, Ran};
 use super::step::Under;
 use super::value::Val;
 use super::warp::lanes;
-use super::{Conditional, DefectKind, Finding, Noting, Obligation, Outcome, UnknownKind};
+use super::{Conditional, DefectKind, Finding, Obligation, Outcome, UnknownKind};
 
 /// Conditions that one run decides.
 const DEPTH: usize = 8;
@@ -93,7 +94,7 @@ impl Machine<'_> {
         };
         let asks_inputs = |lane| asks_inputs(&self.values.store, under.cond[lane]);
         match !plan.apart.contains(&pc) && lanes(under.mask).all(asks_inputs) {
-            true => Err(Stop::Apart(pc)),
+            true => Err(Stop::Open(Obstacle::Fork(pc))),
             false => Ok(()),
         }
     }
@@ -180,56 +181,142 @@ fn is_plain(kernel: &Kernel) -> bool {
     })
 }
 
-/// Runs one CTA once for each way that it can go at branches whose ways cannot be merged, as one outcome; none if that
-/// does not say what every way leaves.
-pub fn run_ways(inputs: &Inputs, noting: &Noting) -> Option<Outcome> {
+/// The ways that a CTA can go at branches whose ways cannot be merged, one after the other.
+#[derive(Default)]
+pub(super) struct Forks {
+    /// The run that asked for them, which stands where ways do not say what every one leaves; what it was told.
+    first: Option<(Ran, Knowledge)>,
+    /// Instructions whose conditions are decided.
+    apart: FxHashSet<Pc>,
+    /// What the runs left, each with what it decided.
+    out: Vec<(Outcome, TermId)>,
+    asked: Questions,
+    /// Ways that are left.
+    open: Vec<Vec<bool>>,
+    /// What the run under way was told to decide.
+    given: usize,
+}
+
+impl Refinement<OneCta<'_>> for Forks {
+    fn reason(&self) -> Reason {
+        Reason::Forks
+    }
+
+    /// Each instruction whose conditions turn out to be decided begins them anew.
+    fn most(&self) -> u32 {
+        1 << 10
+    }
+
+    fn look(&mut self, stage: &OneCta, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
+        if self.first.is_none() {
+            if !asks_for_forks(stage, known, &ran) {
+                return Step::Pass(ran);
+            }
+            self.begin();
+            self.first = Some((ran, known.clone()));
+            return self.next(stage, known);
+        }
+        match ran.obstacle {
+            Some(Obstacle::Fork(pc)) => {
+                self.apart.insert(pc);
+                self.begin();
+            }
+            Some(_) => return self.give_up(),
+            None => {
+                if !self.take(ran) {
+                    return self.give_up();
+                }
+            }
+        }
+        self.next(stage, known)
+    }
+
+    fn reset(&mut self, known: &mut Knowledge) {
+        *self = Forks::default();
+        known.found.path = None;
+    }
+}
+
+impl Forks {
+    fn begin(&mut self) {
+        self.out.clear();
+        self.asked = Questions::default();
+        self.open = vec![Vec::new()];
+    }
+
+    /// The first run, for the ways do not say more.
+    fn give_up(&mut self) -> Step<Ran> {
+        Step::Pass(self.first.take().map(|f| f.0).unwrap_or_default())
+    }
+
+    /// Goes the next way; what they come to where there is none.
+    fn next(&mut self, stage: &OneCta, known: &mut Knowledge) -> Step<Ran> {
+        let Some(holds) = self.open.pop() else {
+            let out = std::mem::take(&mut self.out);
+            let joined = match out.len() {
+                0 | 1 => None,
+                _ => joined(out),
+            };
+            return match joined {
+                Some(outcome) => Step::Pass(Ran {
+                    outcome,
+                    ..Ran::default()
+                }),
+                None => self.give_up(),
+            };
+        };
+        if self.out.len() + self.open.len() >= MOST || stage.inputs.limits.reached().is_some() {
+            return self.give_up();
+        }
+        let tracked = std::mem::take(&mut known.tracked);
+        if let Some((_, first)) = &self.first {
+            known.clone_from(first);
+        }
+        known.tracked.extend(tracked);
+        // What was found so far is of no way: each begins as the first run did.
+        known.without_values = stage.begins_without_values();
+        self.given = holds.len();
+        known.found.path = Some(Plan {
+            apart: self.apart.clone(),
+            holds,
+        });
+        Step::Again
+    }
+
+    /// Takes what a way left; false if the ways do not say what every one leaves.
+    fn take(&mut self, ran: Ran) -> bool {
+        let Ran {
+            outcome, decided, ..
+        } = ran;
+        let is_open = !outcome.unknowns.is_empty() || !outcome.by_schedule.is_empty();
+        if is_open || !self.asked.agree(&outcome.store, &decided) {
+            return false;
+        }
+        for at in self.given..decided.len() {
+            let mut other: Vec<bool> = decided[..at].iter().map(|d| d.1).collect();
+            other.push(!decided[at].1);
+            self.open.push(other);
+        }
+        self.out.push(under(outcome, &decided));
+        true
+    }
+}
+
+/// True if a run stands open at a branch that data decide, and runs that decide it may say more.
+fn asks_for_forks(stage: &OneCta, known: &Knowledge, ran: &Ran) -> bool {
     let Inputs {
         kernel,
         launch,
-        limits,
+        mode,
         ..
-    } = *inputs;
-    let plain = !launch.numbers && launch.words.is_none() && noting.following.is_none();
-    if !plain || launch.team().len() > 1 || !is_plain(kernel) {
-        return None;
-    }
-    let mut apart = FxHashSet::default();
-    'again: loop {
-        let mut out: Vec<(Outcome, TermId)> = Vec::new();
-        let mut forks = Forks::default();
-        let mut open: Vec<Vec<bool>> = vec![Vec::new()];
-        while let Some(holds) = open.pop() {
-            if out.len() + open.len() >= MOST || limits.reached().is_some() {
-                return None;
-            }
-            let given = holds.len();
-            let plan = Plan {
-                apart: apart.clone(),
-                holds,
-            };
-            let ran = run::run_one(inputs, noting, &Pins::default(), Some(plan));
-            let (outcome, decided) = match ran {
-                Ok(ran) => (ran.outcome, ran.decided),
-                Err(pc) => {
-                    apart.insert(pc);
-                    continue 'again;
-                }
-            };
-            if !outcome.unknowns.is_empty() || !outcome.by_schedule.is_empty() {
-                return None;
-            }
-            if !forks.agree(&outcome.store, &decided) {
-                return None;
-            }
-            for at in given..decided.len() {
-                let mut other: Vec<bool> = decided[..at].iter().map(|d| d.1).collect();
-                other.push(!decided[at].1);
-                open.push(other);
-            }
-            out.push(under(outcome, &decided));
-        }
-        return (out.len() > 1).then(|| joined(out))?;
-    }
+    } = *stage.inputs;
+    let plain = !mode.has_numbers() && mode.words().is_none() && known.order.is_none();
+    let asks = |u: &Finding<UnknownKind>| u.kind == UnknownKind::DataDependentBranch;
+    known.forks
+        && plain
+        && ran.outcome.unknowns.iter().any(asks)
+        && launch.team(mode.together).len() == 1
+        && is_plain(kernel)
 }
 
 /// The runs of one CTA as one, each where its path holds. Their paths exclude each other, and one of them holds.
@@ -245,12 +332,12 @@ fn joined(ways: Vec<(Outcome, TermId)>) -> Option<Outcome> {
 
 /// The conditions of all forks, by what was decided before.
 #[derive(Default)]
-struct Forks {
+struct Questions {
     store: TermStore,
     known: BTreeMap<Vec<bool>, TermId>,
 }
 
-impl Forks {
+impl Questions {
     /// True if a run asks at each fork what the other runs ask there.
     fn agree(&mut self, store: &TermStore, decided: &[(TermId, bool)]) -> bool {
         let mut copied = Copied::default();

@@ -34,7 +34,7 @@ use crate::report::launches;
 use crate::report::{Failure, Report, Verdict};
 use crate::sim::{Outcome, Writes};
 use crate::spec::manifest::Settings;
-use crate::spec::{Layers, Which};
+use crate::spec::{Domain, Layers, Which};
 use crate::term::ArrayId;
 use crate::work;
 
@@ -132,7 +132,7 @@ fn run(alone: &Alone, deciding: &decide::Options, without_values: bool) -> Cover
     let mut forgotten = store.has_merged() || store.has_flips();
     if forgotten && deciding.limits.reached().is_none() {
         let mut resolved = whole.resolved.clone();
-        resolved.launch.trees = Some(0);
+        resolved.mode.domain = Domain::Reals { made_by: Some(0) };
         covered = asked(&Subject {
             kernel,
             resolved: &resolved,
@@ -153,7 +153,7 @@ impl Asked<'_> {
         let alone = Alone::read(self.layers, None, self.files).ok()?;
         let outcome = run(&alone, &self.deciding, true).outcome;
         let complete = outcome.unknowns.is_empty() && outcome.defects.is_empty();
-        let kernel = alone.lowered.run_by(&alone.setup.kernels[0].launch);
+        let kernel = alone.lowered.run_by(&alone.setup.kernels[0].mode);
         let executed = outcome.executed.iter().zip(&kernel.spans);
         let executed = executed.filter(|(n, _)| **n > 0);
         complete.then(|| executed.map(|(_, span)| span.start).collect())

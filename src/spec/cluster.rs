@@ -65,8 +65,9 @@ impl Launch {
         self.cluster.iter().product()
     }
 
-    /// The CTAs that run together with the one that is named, cluster by cluster, each in the order of its ranks.
-    pub fn team(&self) -> Vec<[u32; 3]> {
+    /// The CTAs that run together with the one that is named, cluster by cluster, each in the order of its ranks: those of
+    /// its cluster, or `together` all of the grid.
+    pub fn team(&self, together: bool) -> Vec<[u32; 3]> {
         let size = self.cluster;
         let counts = [0, 1, 2].map(|i| self.grid[i] / size[i]);
         let within = |first: [u32; 3]| {
@@ -79,7 +80,7 @@ impl Launch {
                 [0, 1, 2].map(|i| first[i] + at[i])
             })
         };
-        if !self.together {
+        if !together {
             return within([0, 1, 2].map(|i| self.cta[i] / size[i] * size[i])).collect();
         }
         let clusters: u32 = counts.iter().product();
@@ -94,9 +95,9 @@ impl Launch {
         (0..clusters).flat_map(|c| within(first(c))).collect()
     }
 
-    /// The rank of the first CTA of those that run together with the one of this rank.
-    pub fn leader(&self, rank: u64) -> u64 {
-        if self.together {
+    /// The rank of the first CTA of those that run together with the one of this rank ([`Launch::team`]).
+    pub fn leader(&self, rank: u64, together: bool) -> u64 {
+        if together {
             return 0;
         }
         let own = self.with_cta(rank);
@@ -138,11 +139,11 @@ impl Launch {
     }
 
     /// The rank of the CTA whose run does the work of a CTA where clusters cancel the launch of others.
-    pub fn taker(&self, rank: u64) -> u64 {
+    pub fn taker(&self, rank: u64, together: bool) -> u64 {
         let number = self.cluster_number(self.with_cta(rank).cta);
         match (1..=self.cancelled_clusters()).contains(&number) {
             true => 0,
-            false => self.leader(rank),
+            false => self.leader(rank, together),
         }
     }
 }
@@ -160,13 +161,12 @@ mod tests {
             ..LaunchSpec::default()
         };
         let kernel = crate::kernel::tests::kernel_of("", "mov.u32 %r1, %cluster_ctarank;");
-        let mut launch = spec.resolve(&kernel, "--threads").expect("a launch");
+        let launch = spec.resolve(&kernel, "--threads").expect("a launch");
         let third = launch.with_cta(3);
-        assert_eq!(third.team(), [[2, 0, 0], [3, 0, 0]]);
-        assert_eq!((launch.leader(3), launch.leader(7)), (2, 6));
-        launch.together = true;
-        let all = launch.team();
+        assert_eq!(third.team(false), [[2, 0, 0], [3, 0, 0]]);
+        assert_eq!((launch.leader(3, false), launch.leader(7, false)), (2, 6));
+        let all = launch.team(true);
         assert_eq!((all.len(), all[2], all[4]), (8, [2, 0, 0], [0, 1, 0]));
-        assert_eq!(launch.leader(7), 0);
+        assert_eq!(launch.leader(7, true), 0);
     }
 }

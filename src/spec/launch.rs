@@ -111,17 +111,8 @@ impl LaunchSpec {
             dynamic_shared: self.dynamic_shared,
             warp_sync: self.warp_sync,
             wmma_layout: self.wmma_layout,
-            trees: None,
-            numbers: false,
-            wobbling: None,
-            words: None,
-            unfolded: false,
-            as_written: false,
-            ways: true,
             cluster: cluster.unwrap_or([1; 3]),
             clustered: cluster.is_some(),
-            together: false,
-            converged: None,
         })
     }
 

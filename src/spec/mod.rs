@@ -24,6 +24,7 @@ pub mod launch;
 pub mod layers;
 pub mod limits;
 pub mod manifest;
+pub mod mode;
 mod names;
 pub mod npy;
 mod numbers;
@@ -43,6 +44,7 @@ pub use limits::Limits;
 pub use manifest::{
     ENTRY_KEYS, Entry, FormulaText, KernelSpec, Layers, Manifest, Options, Settings, Which,
 };
+pub use mode::{Domain, Mode};
 pub use numbers::{Number, Unbound};
 pub use pair::{Resolved, Setup, resolve};
 pub use sizes::{Lists, Sizes};
@@ -62,28 +64,10 @@ pub struct Launch {
     pub warp_sync: bool,
     /// Accumulators of `wmma` are laid out as on sm_80.
     pub wmma_layout: bool,
-    /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
-    pub trees: Option<u32>,
-    /// Floats of known bits are computed as the machine does, and memory outlives a CTA.
-    pub numbers: bool,
-    /// On numbers: an instruction whose results are rounded up or down at random, with the seed of it.
-    pub wobbling: Option<(crate::kernel::Pc, u64)>,
-    /// Floats are words, of which the same bits are asked.
-    pub words: Option<Numbered>,
-    /// Where floats are words: what rounds known numbers is a word too.
-    pub unfolded: bool,
-    /// Runs may go one way each at a branch that data decide.
-    pub ways: bool,
-    /// True if choices keep the comparison that was written where its negation would do.
-    pub as_written: bool,
     /// `%cluster_nctaid`.
     pub cluster: [u32; 3],
     /// The launch names its clusters (`%is_explicit_cluster`).
     pub clustered: bool,
-    /// All CTAs of the grid run together, not only those of one cluster.
-    pub together: bool,
-    /// Which lanes `activemask` names; where nothing is said, a value that the schedule chooses.
-    pub converged: Option<Converged>,
 }
 
 /// Which of the lanes that reach `activemask` execute it together. The manual leaves it open.

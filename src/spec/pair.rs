@@ -25,6 +25,7 @@ use super::fit::{Bound, Piece, Side, bound_pieces};
 use super::flags::{self, Flag};
 use super::launch::Selection;
 use super::manifest::{KernelSpec, Which};
+use super::mode::Mode;
 use super::names::{self, Names};
 use super::numbers::{Number, Unbound};
 use super::one_sided;
@@ -42,6 +43,8 @@ use super::{
 pub struct Resolved {
     /// How it is launched.
     pub launch: Launch,
+    /// How that is run.
+    pub mode: Mode,
     /// Which CTAs are asked for.
     pub selection: Selection,
     /// What its parameters are.
@@ -189,6 +192,7 @@ impl Resolved {
     pub fn is_same(&self, other: &Resolved) -> bool {
         let Resolved {
             launch,
+            mode,
             selection,
             bindings,
             numbers,
@@ -201,7 +205,8 @@ impl Resolved {
         let open = *unbound == other.unbound
             && *unread == other.unread
             && *without_value == other.without_value;
-        let launched = *launch == other.launch && *selection == other.selection;
+        let launched =
+            *launch == other.launch && *mode == other.mode && *selection == other.selection;
         given && open && launched && *arrays == other.arrays
     }
 }
@@ -484,6 +489,7 @@ impl Table {
             let mut fields = draft.fields;
             fields.sort_unstable_by_key(|f| f.offset);
             kernels.push(Resolved {
+                mode: Mode::default(),
                 numbers,
                 unbound,
                 without_value,

@@ -225,13 +225,35 @@ impl TermStore {
                 let start = self.lists.len();
                 self.lists.extend_from_slice(&list);
                 let (n, total) = (node(i), other.is_total(TermId(i)));
-                map[i as usize] = self.insert_hashed((n.tag, n.width), start, hash, total);
+                let copy = self.insert_hashed((n.tag, n.width), start, hash, total);
+                self.copy_maker(other, i, copy);
+                map[i as usize] = copy;
             }
         }
     }
 
     /// Copies a term; `map` says what became of those below it.
     fn import_node(
+        &mut self,
+        other: &TermStore,
+        i: usize,
+        map: &impl Fn(u32) -> TermId,
+        serials: Serials,
+    ) -> TermId {
+        let copy = self.copy_node(other, i, map, serials);
+        self.copy_maker(other, i as u32, copy);
+        copy
+    }
+
+    /// Takes over how a term was made that was copied.
+    #[inline]
+    fn copy_maker(&mut self, other: &TermStore, i: u32, copy: TermId) {
+        if !other.makers.is_empty() {
+            self.makers.copy(&other.makers, TermId(i), copy);
+        }
+    }
+
+    fn copy_node(
         &mut self,
         other: &TermStore,
         i: usize,

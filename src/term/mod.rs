@@ -50,6 +50,7 @@ pub mod left;
 mod loose;
 mod machine;
 pub mod made;
+mod makers;
 pub(crate) mod orders;
 pub(crate) mod overflow;
 pub(crate) mod premised;
@@ -133,6 +134,8 @@ pub struct TermStore {
     has_holes: bool,
     /// True once bits of two rounded numbers met in an operation that kept less than both.
     merged: bool,
+    /// By which operation each computed real was made.
+    makers: makers::Makers,
     /// True if a choice keeps the comparison that was written, where its negation would do: what is not total where it
     /// is built again must stay what it is.
     pub(crate) as_written: bool,

@@ -53,14 +53,18 @@ fn told_otherwise(kernel: &Kernel, spec: &KernelSpec) -> Option<(bool, Option<St
             deadline: Some(Instant::now() + Duration::from_secs(seconds)),
             memory: None,
         };
-        let noting = Noting {
-            without_values,
-            ..Noting::default()
+        let mut noting = Noting::default();
+        noting.known.without_values = without_values;
+        let inputs = sim::Inputs {
+            kernel,
+            launch: &resolved.launch,
+            mode: resolved.mode,
+            bindings: &resolved.bindings,
+            arrays: &resolved.arrays,
+            side: Side::Reference,
+            limits: &limits,
         };
-        let (launch, bindings) = (&resolved.launch, &resolved.bindings);
-        let arrays = &resolved.arrays;
-        let side = Side::Reference;
-        sim::run_noting(kernel, launch, bindings, arrays, side, &limits, &noting)
+        sim::run_noting(&inputs, &noting)
     };
     let kind = |kind| move |u: &sim::Finding<UnknownKind>| u.kind == kind;
     let ends = |o: &Outcome| !o.unknowns.iter().any(kind(UnknownKind::Limit));

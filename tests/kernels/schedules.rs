@@ -29,22 +29,22 @@ fn differs(case: &Case) -> Option<String> {
         memory: None,
     };
     // Where bits of computed numbers decide, numbers have to remember how they were made.
-    let mut remembering = resolved.launch.clone();
-    remembering.trees = Some(0);
     let run = |seed: Option<u64>, side, trees: bool| {
-        let launch = if trees {
-            &remembering
-        } else {
-            &resolved.launch
+        let made_by = trees.then_some(0);
+        let inputs = sim::Inputs {
+            kernel: &case.kernel,
+            launch: &resolved.launch,
+            mode: resolved.mode.over(spec::Domain::Reals { made_by }),
+            bindings: &resolved.bindings,
+            arrays: &resolved.arrays,
+            side,
+            limits: &limits,
         };
-        let bindings = &resolved.bindings;
-        let (kernel, arrays) = (&case.kernel, &resolved.arrays);
-        let mut o = match seed {
-            None => sim::run(kernel, launch, bindings, arrays, side, &limits),
-            Some(s) => sim::run_shuffled(kernel, launch, bindings, arrays, side, &limits, s),
-        };
+        let mut noting = sim::Noting::default();
+        noting.known.schedule = seed;
+        let mut o = sim::run_noting(&inputs, &noting);
         let options = decide::Options::default();
-        grid::discharge(&mut o, arrays, &options);
+        grid::discharge(&mut o, &resolved.arrays, &options);
         o
     };
     let plain = run(None, Side::Reference, false);

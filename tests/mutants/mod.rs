@@ -472,7 +472,7 @@ pub(crate) fn judge(pair: &Pair, mutant: &Mutant, file: &PathBuf, points: u64) -
             _ => Fate::Unknown,
         },
     };
-    (fate, work)
+    (fate, work.units)
 }
 
 /// True if evaluation at random points tells the kernels apart.

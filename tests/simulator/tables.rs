@@ -236,9 +236,9 @@ fn run_on(text: &str, threads: usize, numbers: bool) -> Result<Run, String> {
         .expect("a kernel");
     let setup = spec::resolve(&[(&lowered.kernel, &spec)], &[]).expect("bindings");
     let resolved = &setup.kernels[0];
-    let launch = spec::Launch {
-        numbers,
-        ..resolved.launch.clone()
+    let mode = match numbers {
+        true => resolved.mode.over(spec::Domain::Numbers { wobbling: None }),
+        false => resolved.mode,
     };
     let array = |param: u32| {
         let field = resolved.bindings.fields.iter().find(|f| f.param == param);
@@ -251,14 +251,16 @@ fn run_on(text: &str, threads: usize, numbers: bool) -> Result<Run, String> {
         deadline: None,
         memory: None,
     };
-    let outcome = sim::run(
-        &lowered.kernel,
-        &launch,
-        &resolved.bindings,
-        &resolved.arrays,
-        Side::Reference,
-        &limits,
-    );
+    let inputs = sim::Inputs {
+        kernel: &lowered.kernel,
+        launch: &resolved.launch,
+        mode,
+        bindings: &resolved.bindings,
+        arrays: &resolved.arrays,
+        side: Side::Reference,
+        limits: &limits,
+    };
+    let outcome = sim::run_noting(&inputs, &sim::Noting::default());
     let bad = outcome.defects.iter().map(|d| &d.message);
     let bad: Vec<&String> = bad
         .chain(outcome.unknowns.iter().map(|u| &u.message))

@@ -136,7 +136,7 @@ fn the_work_is_that_of_one_row() {
         let (_, work) = work::apart(None, || {
             [0, 1].map(|k| both.import_below(&stores[k], &roots(k)))
         });
-        work
+        work.units
     };
     let few = work(4);
     assert!(few > 100);

@@ -150,6 +150,24 @@ fn number(store: &mut TermStore, p: TermId, [a, b]: [TermId; 2]) -> Option<TermI
     Some(store.of_real(fmt, chosen))
 }
 
+/// True if a function of some arguments reads no real that operations made in several ways, each with an encoding of its
+/// own.
+pub(super) fn reads_alike(store: &TermStore, (root, arguments): (TermId, &[TermId])) -> bool {
+    let (mut seen, mut open) = (FxHashSet::default(), vec![root]);
+    while let Some(t) = open.pop() {
+        if arguments.contains(&t) || !seen.insert(t) {
+            continue;
+        }
+        if let Term::OfReal { real, .. } = store.get(t)
+            && !store.is_made_alike(real)
+        {
+            return false;
+        }
+        store.children(t, |c| open.push(c));
+    }
+    true
+}
+
 /// Terms of a store and their images.
 pub(super) struct Ideal {
     pub(super) store: TermStore,
@@ -259,7 +277,7 @@ impl Ideal {
             if let Term::OfReal { fmt, real } = store.get(t) {
                 let face = store.face(real);
                 let image = terms.binary_search(&face).map_or(face, |i| self.images[i]);
-                if *read.entry((fmt, image)).or_insert(real) != real {
+                if *read.entry((fmt, image)).or_insert(real) != real || !store.is_made_alike(real) {
                     return false;
                 }
             }

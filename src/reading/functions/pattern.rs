@@ -24,7 +24,7 @@ use crate::diag::Source;
 use crate::kernel::{Fmt, lower, select_entry};
 use crate::ptx;
 use crate::sim::{self, Side as Kernel};
-use crate::spec::{self, KernelSpec, Launch, Limits, Which};
+use crate::spec::{self, KernelSpec, Limits, Mode, Which};
 use crate::term::rebuild::rebuild;
 use crate::term::{Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
 
@@ -156,19 +156,19 @@ impl Pattern {
         spec.launch.block = Some([1, 1, 1]);
         let setup = spec::resolve(&[(&kernel, &spec)], &[]).ok()?;
         let r = setup.kernels.first()?;
-        let launch = Launch {
-            as_written: true,
-            ..r.launch
+        let inputs = sim::Inputs {
+            kernel: &kernel,
+            launch: &r.launch,
+            mode: Mode {
+                as_written: true,
+                ..r.mode
+            },
+            bindings: &r.bindings,
+            arrays: &r.arrays,
+            side: Kernel::Reference,
+            limits: &Limits::NONE,
         };
-        let limits = Limits::NONE;
-        let outcome = sim::run(
-            &kernel,
-            &launch,
-            &r.bindings,
-            &r.arrays,
-            Kernel::Reference,
-            &limits,
-        );
+        let outcome = sim::run_noting(&inputs, &sim::Noting::default());
         if !outcome.unknowns.is_empty() || !outcome.defects.is_empty() {
             return None;
         }

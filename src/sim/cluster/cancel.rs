@@ -67,7 +67,7 @@ impl Machine<'_> {
         else {
             return Ok(());
         };
-        if self.launch.together {
+        if self.mode.together {
             self.unsupported(
                 w,
                 exec,

@@ -1,0 +1,124 @@
+//! Why a question about one kernel or a pair is asked again.
+//!
+//! [`answer`] asks it with the bindings as they are given, and the refinements of its ladder say what the next time is known:
+//! how numbers were made ([`Made`]), and what arrays hold of which the facts allow few contents ([`Contents`]).
+
+use crate::answer::{ErrorKind, Finding, Part, UnknownKind, Values, Verdict};
+use crate::cases::Contents;
+use crate::check::remember;
+use crate::explore::{Reason, Refinement, Stage, Step, refined};
+use crate::input::Lowered;
+use crate::report::{Failure, Report};
+use crate::spec::{Limits, Setup};
+
+/// A question, apart from what is known.
+pub(crate) struct Question<'a, L> {
+    /// The bindings.
+    pub setup: &'a Setup,
+    /// The kernels.
+    pub lowered: &'a [Lowered],
+    /// When it ends.
+    pub limits: Limits,
+    /// Whether numbers may be made to remember how they were made.
+    pub may_remember: bool,
+    /// Answers it.
+    pub look: L,
+}
+
+/// What is known when a question is asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Knowledge {
+    /// The bindings with the contents of some arrays; none are those that are given.
+    pub content: Option<Setup>,
+    /// Ways that data choose are not followed.
+    pub without_forks: bool,
+    /// Numbers remember how they were made.
+    pub made: bool,
+}
+
+/// An answer; none where bits of computed numbers decide, and numbers may be made to remember more.
+pub(crate) struct Answered {
+    /// What is known.
+    pub report: Option<Report>,
+    /// Bits of computed numbers decide something of which the runs did not remember enough.
+    pub forgot: bool,
+}
+
+type Ran = Result<Answered, Failure>;
+
+impl<L: Fn(&Setup, bool) -> Ran> Stage for Question<'_, L> {
+    type Knowledge = Knowledge;
+    type Ran = Ran;
+
+    fn run(&self, known: &Knowledge) -> Ran {
+        let mut setup = known.content.as_ref().unwrap_or(self.setup).clone();
+        if known.without_forks {
+            setup.kernels.iter_mut().for_each(|k| k.mode.forks = false);
+        }
+        if known.made {
+            remember(&mut setup, self.lowered);
+        }
+        let may_remember = self.may_remember && !known.made && self.limits.reached().is_none();
+        (self.look)(&setup, may_remember)
+    }
+
+    fn ended(&self, why: String) -> Ran {
+        let mut answered = (self.look)(self.setup, false)?;
+        if let Some(report) = &mut answered.report {
+            let open = Finding::new(
+                Part::Pair,
+                UnknownKind::Limit,
+                format!("{why} of a question"),
+            );
+            report.unknown.push(open);
+            if matches!(report.verdict, Verdict::Equivalent | Verdict::Clean) {
+                report.verdict = Verdict::Unknown;
+                report.values = report.values.map(|_| Values::Unknown);
+            }
+        }
+        Ok(answered)
+    }
+}
+
+/// The answer to a question, which is asked again with more known as long as that says more.
+pub(crate) fn answer<L: Fn(&Setup, bool) -> Ran>(
+    question: &Question<L>,
+) -> Result<Report, Failure> {
+    let mut contents = Contents::new(question.setup);
+    let known = Knowledge {
+        without_forks: contents.are_few(),
+        ..Knowledge::default()
+    };
+    let answered = refined(question, known, &mut [&mut Made, &mut contents])?;
+    answered
+        .report
+        .ok_or_else(|| Failure::new(ErrorKind::Internal, "a question was not asked again"))
+}
+
+/// Numbers remember how they were made where bits of computed numbers decide something.
+struct Made;
+
+impl<L: Fn(&Setup, bool) -> Ran> Refinement<Question<'_, L>> for Made {
+    fn reason(&self) -> Reason {
+        Reason::Made
+    }
+
+    fn most(&self) -> u32 {
+        1
+    }
+
+    fn look(&mut self, question: &Question<L>, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
+        let forgot = matches!(&ran, Ok(answered) if answered.forgot);
+        let unanswered = matches!(&ran, Ok(answered) if answered.report.is_none());
+        let may = question.may_remember && !known.made;
+        if !may || !unanswered && (!forgot || question.limits.reached().is_some()) {
+            return Step::Pass(ran);
+        }
+        known.made = true;
+        Step::Again
+    }
+
+    fn reset(&mut self, known: &mut Knowledge) {
+        known.made = false;
+    }
+}

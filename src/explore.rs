@@ -1,0 +1,283 @@
+//! Runs that are made again with more known.
+//!
+//! The problem: a run of a kernel may say less than it could, since nobody knew before which arrays it writes, which loads
+//! reach nothing, where memory lies, or which way data go. Then it is made again with that known, or once for each of what
+//! may be, and what these runs say is joined. A [`Refinement`] is one such reason: it looks at what a run left and asks for
+//! another one ([`Step::Again`]), or passes on what it has ([`Step::Pass`]). A ladder of them is in order: each looks at
+//! what those before it passed on, and where it asks for another run, those before it begin anew with that.
+//!
+//! The driver is [`refined`]. Every run that is made again is counted by the name of its refinement (`stats.runs`), and
+//! there is one bound of all of them together, beside that of each refinement.
+//!
+//! Sound: what is passed on is a run, or a join of runs, that the refinement shows to speak for every execution; where a
+//! bound ends the runs, the answer is a limit that names the refinement, and nothing of them is passed on.
+
+use indexmap::IndexMap;
+
+use crate::work;
+
+/// Runs that a CTA, a grid or a question makes again, each with all that is part of it.
+pub const MOST: u32 = 1 << 24;
+
+/// Why runs are made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// An array turned out to be written, so that reads of it are followed from the start.
+    Tracking,
+    /// A run without values found something that they may explain.
+    Values,
+    /// Loads race whose values may reach nothing.
+    Loads,
+    /// Bits of where shared memory lies decide something.
+    Residues,
+    /// Data decide a branch whose ways cannot be merged.
+    Forks,
+    /// An array turned out to be written by a CTA, so that reads of it by others are noted from the start.
+    Noting,
+    /// CTAs meet, and what they write there matters.
+    Meeting,
+    /// Loads of what other CTAs write may reach nothing.
+    ForeignLoads,
+    /// The order of strong accesses decides something.
+    Orders,
+    /// Which lanes run together decides something.
+    Lanes,
+    /// Bits of computed numbers decide something.
+    Made,
+    /// Data decide something, and facts allow few contents of them.
+    Contents,
+}
+
+impl Reason {
+    /// All of them.
+    pub const ALL: [Reason; 12] = [
+        Reason::Tracking,
+        Reason::Values,
+        Reason::Loads,
+        Reason::Residues,
+        Reason::Forks,
+        Reason::Noting,
+        Reason::Meeting,
+        Reason::ForeignLoads,
+        Reason::Orders,
+        Reason::Lanes,
+        Reason::Made,
+        Reason::Contents,
+    ];
+
+    /// The name in statistics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Tracking => "tracking",
+            Reason::Values => "values",
+            Reason::Loads => "loads",
+            Reason::Residues => "residues",
+            Reason::Forks => "forks",
+            Reason::Noting => "noting",
+            Reason::Meeting => "meeting",
+            Reason::ForeignLoads => "foreign-loads",
+            Reason::Orders => "orders",
+            Reason::Lanes => "lanes",
+            Reason::Made => "made",
+            Reason::Contents => "contents",
+        }
+    }
+
+    /// What is known more in each run.
+    pub fn says(self) -> &'static str {
+        match self {
+            Reason::Tracking => "an array turned out to be written, and reads of it are followed",
+            Reason::Values => "values are computed, since accesses alone leave something open",
+            Reason::Loads => "loads that race are taken to reach nothing",
+            Reason::Residues => "shared memory lies at another residue",
+            Reason::Forks => "data decide otherwise at branches whose ways cannot be merged",
+            Reason::Noting => {
+                "an array turned out to be written by a CTA, and reads of it are noted"
+            }
+            Reason::Meeting => "values are computed, since CTAs access one element",
+            Reason::ForeignLoads => "loads of what other CTAs write are taken to reach nothing",
+            Reason::Orders => "all CTAs run together, and strong accesses come in another order",
+            Reason::Lanes => "activemask names other lanes",
+            Reason::Made => "numbers remember how they were made",
+            Reason::Contents => "an array has one of the contents that --assume allows",
+        }
+    }
+}
+
+/// How often something was run again, by the names of the reasons that there were.
+pub fn counts(runs: &work::Runs) -> IndexMap<String, u64> {
+    let all = Reason::ALL.into_iter();
+    let count = |r: Reason| (r.name().to_string(), u64::from(runs.of(r as usize)));
+    all.map(count).filter(|c| c.1 > 0).collect()
+}
+
+/// Something that can be run with more or less known.
+pub trait Stage {
+    /// What a run is told.
+    type Knowledge;
+    /// What it leaves.
+    type Ran;
+
+    /// One run.
+    fn run(&self, knowledge: &Self::Knowledge) -> Self::Ran;
+
+    /// What is left to say where a bound ends the runs, in words.
+    fn ended(&self, why: String) -> Self::Ran;
+}
+
+/// What follows a run.
+pub enum Step<R> {
+    /// Another run, with what is known now.
+    Again,
+    /// What is known of all runs so far.
+    Pass(R),
+}
+
+/// A reason to run again, with what it keeps from run to run.
+pub trait Refinement<S: Stage> {
+    /// Which it is.
+    fn reason(&self) -> Reason;
+
+    /// Most runs for one thing that is run.
+    fn most(&self) -> u32;
+
+    /// Looks at what a run left, and says more for the next one or passes on what is known.
+    fn look(&mut self, stage: &S, knowledge: &mut S::Knowledge, ran: S::Ran) -> Step<S::Ran>;
+
+    /// Begins anew, since a later refinement asks for another run.
+    fn reset(&mut self, knowledge: &mut S::Knowledge);
+}
+
+/// What the runs come to that a ladder of refinements asks for.
+pub fn refined<S: Stage>(
+    stage: &S,
+    mut knowledge: S::Knowledge,
+    ladder: &mut [&mut dyn Refinement<S>],
+) -> S::Ran {
+    let mut asked = vec![0; ladder.len()];
+    let mut ran = stage.run(&knowledge);
+    let mut at = 0;
+    while at < ladder.len() {
+        let (before, rest) = ladder.split_at_mut(at);
+        let refinement = &mut rest[0];
+        match refinement.look(stage, &mut knowledge, ran) {
+            Step::Pass(passed) => {
+                ran = passed;
+                at += 1;
+            }
+            Step::Again => {
+                asked[at] += 1;
+                let (reason, most) = (refinement.reason(), refinement.most());
+                let name = reason.name();
+                if asked[at] > most {
+                    return stage.ended(format!("more than {most} runs for `{name}`"));
+                }
+                if !work::run_again(reason as usize, MOST) {
+                    return stage.ended(format!("more than {MOST} runs, the last for `{name}`"));
+                }
+                before.iter_mut().for_each(|r| r.reset(&mut knowledge));
+                asked[..at].fill(0);
+                ran = stage.run(&knowledge);
+                at = 0;
+            }
+        }
+    }
+    ran
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts to a number that nobody knows.
+    struct Count(u32);
+
+    impl Stage for Count {
+        type Knowledge = (u32, u32);
+        type Ran = Result<bool, String>;
+
+        fn run(&self, &(tens, ones): &(u32, u32)) -> Self::Ran {
+            Ok(10 * tens + ones == self.0)
+        }
+
+        fn ended(&self, why: String) -> Self::Ran {
+            Err(why)
+        }
+    }
+
+    struct Ones;
+    struct Tens;
+
+    impl Refinement<Count> for Ones {
+        fn reason(&self) -> Reason {
+            Reason::Values
+        }
+
+        fn most(&self) -> u32 {
+            9
+        }
+
+        fn look(
+            &mut self,
+            _: &Count,
+            k: &mut (u32, u32),
+            ran: Result<bool, String>,
+        ) -> Step<Result<bool, String>> {
+            match ran {
+                Ok(false) if k.1 < 9 => {
+                    k.1 += 1;
+                    Step::Again
+                }
+                ran => Step::Pass(ran),
+            }
+        }
+
+        fn reset(&mut self, k: &mut (u32, u32)) {
+            k.1 = 0;
+        }
+    }
+
+    impl Refinement<Count> for Tens {
+        fn reason(&self) -> Reason {
+            Reason::Loads
+        }
+
+        fn most(&self) -> u32 {
+            4
+        }
+
+        fn look(
+            &mut self,
+            _: &Count,
+            k: &mut (u32, u32),
+            ran: Result<bool, String>,
+        ) -> Step<Result<bool, String>> {
+            match ran {
+                Ok(false) => {
+                    k.0 += 1;
+                    Step::Again
+                }
+                ran => Step::Pass(ran),
+            }
+        }
+
+        fn reset(&mut self, k: &mut (u32, u32)) {
+            k.0 = 0;
+        }
+    }
+
+    #[test]
+    fn a_later_refinement_begins_the_earlier_ones_anew() {
+        let count = |n: u32| {
+            work::apart(None, || {
+                refined(&Count(n), (0, 0), &mut [&mut Ones, &mut Tens])
+            })
+        };
+        let (ran, spent) = count(34);
+        assert_eq!(ran, Ok(true));
+        let runs = |reason: Reason| spent.runs.of(reason as usize);
+        assert_eq!((runs(Reason::Values), runs(Reason::Loads)), (3 * 9 + 4, 3));
+        assert_eq!(count(49).0, Ok(true));
+        assert_eq!(count(50).0, Err("more than 4 runs for `loads`".to_string()));
+    }
+}
