@@ -141,12 +141,12 @@ pub(crate) fn word(input: &[u8]) -> usize {
     }
 }
 
-/// Length of the text in quotes at the start of `input`, which is a quote, without the quotes;
-/// `None` if the line ends before it does. There are no escapes.
-pub(crate) fn string(input: &[u8]) -> Option<usize> {
-    let body: IResult<&[u8], &[u8]> = take_till(|b| b == b'"' || b == b'\n')(&input[1..]);
-    let (rest, text) = body.ok()?;
-    (rest.first() == Some(&b'"')).then_some(text.len())
+/// Length of an identifier or of any other character, or 0 at the end.
+pub(crate) fn any(input: &[u8]) -> usize {
+    match (identifier(input), input) {
+        (0, [_, rest @ ..]) => 1 + rest.iter().take_while(|b| **b & 0xc0 == 0x80).count(),
+        (len, _) => len,
+    }
 }
 
 /// A number.
