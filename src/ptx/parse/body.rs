@@ -75,7 +75,7 @@ pub(super) fn body<'a>(i: Input<'a>) -> Parsed<'a, List<Stmt>> {
         ParseErrorKind::GuardedScope | ParseErrorKind::UnterminatedString => Ok((i, ())),
         _ => recover(i),
     };
-    let ends = alt((ahead("}"), value((), eof), next_function));
+    let ends = alt((ahead(b"}"), value((), eof), next_function));
     let statement = preceded(not(ends), value((), recovered(added, resume)));
     let (rest, _) = many0_count(alt((open, close, statement))).parse(inside)?;
     let (rest, closed) = opt(symbol(b'}')).parse(rest)?;
@@ -100,7 +100,7 @@ fn statements(i: Input<'_>) -> u32 {
 /// That the next function begins, although this one has not ended.
 fn next_function(i: Input<'_>) -> Parsed<'_, ()> {
     let function = preceded(linkage, dotted_of(&["entry", "func"]));
-    value((), preceded(ahead("."), function)).parse(i)
+    value((), preceded(ahead(b"."), function)).parse(i)
 }
 
 fn statement(i: Input<'_>) -> Parsed<'_, StmtKind> {
@@ -109,13 +109,13 @@ fn statement(i: Input<'_>) -> Parsed<'_, StmtKind> {
 
 /// A lone semicolon.
 fn empty(i: Input<'_>) -> Parsed<'_, StmtKind> {
-    let (_, ()) = ahead(";").parse(i)?;
+    let (_, ()) = ahead(b";").parse(i)?;
     fail(i, ParseErrorKind::EmptyStatement, i.span(1))
 }
 
 /// `name:`, with the list of targets or the prototype that it names.
 fn labelled(i: Input<'_>) -> Parsed<'_, StmtKind> {
-    let colon = (identifier, ahead(": \t\r\n/"), blanks, byte(b':'));
+    let colon = (identifier, ahead(b": \t\r\n/"), blanks, byte(b':'));
     let label = terminated(expect("a label", name), symbol(b':'));
     let (rest, label) = preceded(peek(colon), label).parse(i)?;
     let targets = |name| preceded(word(name), terminated(list(target), semicolon));
@@ -137,7 +137,7 @@ fn target(i: Input<'_>) -> Parsed<'_, Target> {
 
 /// What begins with a dot.
 fn directive<'a>(i: Input<'a>) -> Parsed<'a, StmtKind> {
-    let (rest, linkage) = preceded(ahead("."), linkage).parse(i)?;
+    let (rest, linkage) = preceded(ahead(b"."), linkage).parse(i)?;
     let unlabelled = |rest: Input<'a>| {
         let labelled = dotted_of(&["branchtargets", "calltargets", "callprototype"]);
         let (rest, directive) = token(labelled).parse(rest)?;
@@ -170,8 +170,8 @@ fn guard<'a>(i: Input<'a>) -> Parsed<'a, Guard> {
         span,
     };
     alt((
-        preceded(ahead("{"), scope),
-        preceded(ahead("."), directive),
+        preceded(ahead(b"{"), scope),
+        preceded(ahead(b"."), directive),
         success(guard),
     ))
     .parse(rest)
@@ -181,7 +181,7 @@ fn guard<'a>(i: Input<'a>) -> Parsed<'a, Guard> {
 fn instruction(i: Input<'_>) -> Parsed<'_, StmtKind> {
     let (rest, guard) = alt((map(guard, Some), value(None, identifier_ahead))).parse(i)?;
     let (rest, ((opcode, mods), opcode_span)) = spanned(opcode).parse(rest)?;
-    if guard.is_some() && ahead(":").parse(rest).is_ok() {
+    if guard.is_some() && ahead(b":").parse(rest).is_ok() {
         return fail(rest, ParseErrorKind::GuardedDirective, i.to(rest));
     }
     let operand = match opcode {
@@ -189,7 +189,7 @@ fn instruction(i: Input<'_>) -> Parsed<'_, StmtKind> {
         Opcode::Known(_) => operand,
     };
     // These cannot begin an operand, so what is missing is the semicolon.
-    let operands = alt((ahead(";}@"), value((), operands(operand))));
+    let operands = alt((ahead(b";}@"), value((), operands(operand))));
     let (rest, operands) = terminated(gathered(operands), semicolon).parse(rest)?;
     let instr = Instr {
         guard,

@@ -45,7 +45,7 @@ const OPERATORS: [Binary; 18] = [
 /// A number with an optional minus that is a whole expression: a comma, bracket or semicolon follows.
 pub(super) fn lone_number(i: Input<'_>) -> Parsed<'_, (Literal, Span)> {
     let signed = spanned(pair(opt(symbol(b'-')), literal));
-    let (rest, ((minus, literal), span)) = terminated(signed, ahead(",;]})")).parse(i)?;
+    let (rest, ((minus, literal), span)) = terminated(signed, ahead(b",;]})")).parse(i)?;
     let number = match (minus, literal) {
         (None, literal) => literal,
         (Some(()), Literal::Int(int)) => Literal::Int(int.negated()),

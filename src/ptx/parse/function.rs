@@ -70,7 +70,7 @@ fn header(i: Input<'_>, linkage: Linkage) -> Parsed<'_, Function> {
         FunctionKind::Entry => (rest, List::EMPTY),
     };
     let name = spanned(expect("the name of a function", name));
-    let begins = expect("`{` or `;`", ahead("{;"));
+    let begins = expect("`{` or `;`", ahead(b"{;"));
     let (rest, ((name, name_span), params, directives, ())) =
         (name, params, directives, begins).parse(rest)?;
     let function = Function {
@@ -162,7 +162,7 @@ fn param(i: Input<'_>) -> Parsed<'_, Param> {
 /// Directives up to the body.
 fn directives(i: Input<'_>) -> Parsed<'_, List<FuncDirective>> {
     let unknown = unknown_directive("before a function's body", FUNCTION_DIRECTIVES);
-    let kind = alt((directive, preceded(ahead("."), unknown)));
+    let kind = alt((directive, preceded(ahead(b"."), unknown)));
     let directive = map(spanned(kind), |(kind, span)| FuncDirective { kind, span });
     stored(many0(directive)).parse(i)
 }

@@ -10,7 +10,7 @@ use std::iter::{Copied, Enumerate};
 use std::slice::Iter;
 
 use nom::error::{ErrorKind, ParseError as NomError};
-use nom::{Err, IResult, Needed};
+use nom::{Err, IResult, Mode, Needed, OutputMode, PResult};
 
 use crate::diag::Span;
 use crate::ptx::ast::{Module, Pool, Pools};
@@ -71,6 +71,24 @@ pub(super) trait Rule<'a, T>:
 }
 
 impl<'a, T, R: nom::Parser<Input<'a>, Output = T, Error = Problem<'a>>> Rule<'a, T> for R {}
+
+/// A rule that the compiler shall inline, as it does not inline functions of itself where rules are many.
+pub(super) struct Inlined<F>(pub(super) F);
+
+impl<'a, T, F: FnMut(Input<'a>) -> Parsed<'a, T>> nom::Parser<Input<'a>> for Inlined<F> {
+    type Output = T;
+    type Error = Problem<'a>;
+
+    #[inline(always)]
+    fn process<M: OutputMode>(&mut self, i: Input<'a>) -> PResult<M, Input<'a>, T, Problem<'a>> {
+        match self.0(i) {
+            Ok((rest, found)) => Ok((rest, M::Output::bind(|| found))),
+            Err(Err::Error(problem)) => Err(Err::Error(M::Error::bind(|| problem))),
+            Err(Err::Failure(problem)) => Err(Err::Failure(problem)),
+            Err(Err::Incomplete(needed)) => Err(Err::Incomplete(needed)),
+        }
+    }
+}
 
 impl<'a> NomError<Input<'a>> for Problem<'a> {
     fn from_error_kind(_: Input<'a>, _: ErrorKind) -> Self {

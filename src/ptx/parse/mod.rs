@@ -196,7 +196,7 @@ fn declaration<'a>(i: Input<'a>) -> Parsed<'a, ItemKind> {
     alt((
         map(function(linkage), ItemKind::Function),
         map(decl(linkage), ItemKind::Decl),
-        preceded(ahead("}"), |i: Input<'a>| fail(i, ParseErrorKind::Unopened, i.span(1))),
+        preceded(ahead(b"}"), |i: Input<'a>| fail(i, ParseErrorKind::Unopened, i.span(1))),
         preceded(not(dotted), |i: Input<'a>| missing(i, "a directive")),
         unknown_directive("at module scope", MODULE_DIRECTIVES),
     ))

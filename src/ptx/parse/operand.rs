@@ -20,7 +20,7 @@ use crate::ptx::names::Name;
 use crate::ptx::pool::{Id, List};
 
 /// The bytes of which one stands behind an operand.
-const ENDS: &str = ",;]})";
+const ENDS: &[u8; 5] = b",;]})";
 
 /// What stands behind a name.
 #[derive(Clone, Copy)]
@@ -81,7 +81,7 @@ fn constant(i: Input<'_>) -> Parsed<'_, OperandKind> {
         Literal::Int(int) => OperandKind::Int(int),
         Literal::Float(float) => OperandKind::Float(float),
     };
-    let begins = alt((ahead("+-~!("), number_ahead));
+    let begins = alt((ahead(b"+-~!("), number_ahead));
     let expression = map(preceded(begins, conditional), OperandKind::Expr);
     expect("an operand", alt((map(lone_number, number), expression))).parse(i)
 }
@@ -139,8 +139,8 @@ fn placed<'a>(i: Input<'a>) -> Parsed<'a, OperandKind> {
     };
     let expression = alt((
         preceded((given(text == "WARP_SZ"), ahead(ENDS)), symbol),
-        preceded((given(text == "generic"), ahead("(")), |_| conditional(i)),
-        preceded(ahead("+-*/%<>=!&^|?"), sum),
+        preceded((given(text == "generic"), ahead(b"(")), |_| conditional(i)),
+        preceded(ahead(b"+-*/%<>=!&^|?"), sum),
     ));
     // A register is no constant; what follows it is another operand whose comma is missing.
     let constant = given(!text.starts_with('%'));
@@ -193,7 +193,7 @@ fn component(i: Input<'_>) -> Parsed<'_, Component> {
 
 /// `[base + offset, rest...]`
 fn address(i: Input<'_>) -> Parsed<'_, OperandKind> {
-    let address = preceded(ahead("["), deeper(added(bracketed)));
+    let address = preceded(ahead(b"["), deeper(added(bracketed)));
     map(address, OperandKind::Address).parse(i)
 }
 
@@ -203,7 +203,7 @@ fn bracketed<'a>(i: Input<'a>) -> Parsed<'a, Address> {
     let (rest, base) = preceded(symbol(b'['), base).parse(i)?;
     let minus = |i: Input<'a>| fail(i, ParseErrorKind::MinusInAddress, i.span(1));
     let sum = alt((
-        preceded(ahead("-"), minus),
+        preceded(ahead(b"-"), minus),
         preceded(symbol(b'+'), offset),
         success(Offset::None),
     ));
@@ -239,7 +239,7 @@ fn offset<'a>(i: Input<'a>) -> Parsed<'a, Offset> {
             fail(rest, ParseErrorKind::Expected { expected, found }, span)
         }
         None => {
-            let absent = preceded(ahead("],"), |i: Input<'a>| missing(i, "an address"));
+            let absent = preceded(ahead(b"],"), |i: Input<'a>| missing(i, "an address"));
             alt((absent, map(conditional, Offset::Expr))).parse(rest)
         }
     }

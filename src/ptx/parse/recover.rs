@@ -67,14 +67,14 @@ pub(super) fn recover<'a>(i: Input<'a>) -> Parsed<'a, ()> {
         // A brace that is followed by more of a statement closes a vector.
         let (behind, ()) = byte(b'}').parse(i)?;
         let blank = lex::blanks(behind.bytes(), false).unwrap_or(0);
-        let vector = ahead(",;|)]").parse(behind.take_from(blank)).is_ok();
+        let vector = ahead(b",;|)]").parse(behind.take_from(blank)).is_ok();
         if open.get() == 0 && !vector {
             return mismatch();
         }
         open.set(open.get().saturating_sub(1));
         symbol(b'}').parse(i)
     };
-    let other = not(alt((ahead(";}"), function_start)));
+    let other = not(alt((ahead(b";}"), function_start)));
     let other = preceded(other, alt((value((), token(quoted)), any_token)));
     let skipped = many0_count(alt((opening, closing, other)));
     let (rest, _) = (skipped, opt(symbol(b';'))).parse(i)?;
@@ -83,7 +83,7 @@ pub(super) fn recover<'a>(i: Input<'a>) -> Parsed<'a, ()> {
 
 /// Moves to the body or the semicolon behind a broken header.
 pub(super) fn skip_to_body(i: Input<'_>) -> Parsed<'_, ()> {
-    let end = alt((ahead("{;}"), function_start));
+    let end = alt((ahead(b"{;}"), function_start));
     let (rest, _) = many0_count(preceded(not(end), any_token)).parse(i)?;
     Ok((rest, ()))
 }

@@ -93,7 +93,7 @@ fn section_name(i: Input<'_>) -> Parsed<'_, Name> {
 pub(super) fn section(i: Input<'_>) -> Parsed<'_, Id<Section>> {
     let name = expect("the name of the section", section_name);
     let (open, name) = preceded(word("section"), name).parse(i)?;
-    let line = preceded(not(alt((ahead("}"), value((), eof)))), section_line);
+    let line = preceded(not(alt((ahead(b"}"), value((), eof)))), section_line);
     let lines = preceded(expect("`{`", symbol(b'{')), stored(many0(line)));
     let (rest, lines) = terminated(lines, closed(open)).parse(open)?;
     Ok((rest, rest.add(Section { name, lines })))
@@ -123,7 +123,7 @@ pub(super) fn intermediate_source<'a>(i: Input<'a>) -> Parsed<'a, Name> {
         Ok((rest, ()))
     };
     let other = alt((value((), string), other_language, any_token));
-    let other = preceded(not(ahead("}")), other);
+    let other = preceded(not(ahead(b"}")), other);
     let inside = many0_count(alt((opening, closing, other)));
     let (rest, _) = preceded(expect("`{`", symbol(b'{')), inside).parse(start)?;
     let innermost = open.borrow().last().copied().unwrap_or(start);

@@ -5,14 +5,13 @@
 
 use nom::branch::alt;
 use nom::bytes::complete::take_till;
-use nom::character::complete::one_of;
-use nom::combinator::{map, map_opt, opt, peek, value, verify};
+use nom::combinator::{map, map_opt, opt, value, verify};
 use nom::multi::{many1, separated_list1};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{Err, Input as _, Parser};
 
 use super::MAX_DEPTH;
-use super::input::{Input, Parsed, Rule, blanks, fail, mismatch};
+use super::input::{Inlined, Input, Parsed, Rule, blanks, fail, mismatch};
 use crate::diag::{Span, nearest};
 use crate::ptx::ast::{Dim, Pool, Pools};
 use crate::ptx::error::ParseErrorKind;
@@ -27,7 +26,6 @@ use super::expr::expression;
 // Lexemes.
 
 /// As many bytes as `len` says, none too.
-#[inline(always)]
 pub(super) fn scan<'a>(len: impl Fn(&'a [u8]) -> usize) -> impl Rule<'a, &'a str> {
     move |i: Input<'a>| {
         let rest = i.take_from(len(i.bytes()));
@@ -38,22 +36,22 @@ pub(super) fn scan<'a>(len: impl Fn(&'a [u8]) -> usize) -> impl Rule<'a, &'a str
 /// As many bytes as `len` says, one at least.
 #[inline(always)]
 pub(super) fn lexeme<'a>(len: impl Fn(&'a [u8]) -> usize) -> impl Rule<'a, &'a str> {
-    move |i: Input<'a>| match len(i.bytes()) {
+    Inlined(move |i: Input<'a>| match len(i.bytes()) {
         0 => mismatch(),
         len => {
             let rest = i.take_from(len);
             Ok((rest, i.slice(i.to(rest))))
         }
-    }
+    })
 }
 
 /// One byte.
 #[inline(always)]
 pub(super) fn byte<'a>(wanted: u8) -> impl Rule<'a, ()> {
-    move |i: Input<'a>| match i.bytes().first() {
+    Inlined(move |i: Input<'a>| match i.bytes().first() {
         Some(&found) if found == wanted => Ok((i.take_from(1), ())),
         _ => mismatch(),
-    }
+    })
 }
 
 /// Bytes that are spelled so, whatever follows.
@@ -98,19 +96,22 @@ pub(super) fn identifier_ahead(i: Input<'_>) -> Parsed<'_, ()> {
     given(i.bytes().first().is_some_and(begins)).parse(i)
 }
 
-/// Whether one of some bytes comes next, which is not taken.
+/// That one of some bytes comes next, which is not taken.
 #[inline(always)]
-pub(super) fn ahead<'a>(bytes: &'static str) -> impl Rule<'a, ()> {
-    value((), peek(one_of(bytes)))
+pub(super) fn ahead<'a, const N: usize>(bytes: &'static [u8; N]) -> impl Rule<'a, ()> {
+    Inlined(move |i: Input<'a>| match i.bytes().first() {
+        Some(next) if bytes.contains(next) => Ok((i, ())),
+        _ => mismatch(),
+    })
 }
 
 /// Whether a condition holds, whatever the text.
 #[inline(always)]
 pub(super) fn given<'a>(holds: bool) -> impl Rule<'a, ()> {
-    move |i| match holds {
+    Inlined(move |i| match holds {
         true => Ok((i, ())),
         false => mismatch(),
-    }
+    })
 }
 
 // Tokens.
@@ -118,7 +119,7 @@ pub(super) fn given<'a>(holds: bool) -> impl Rule<'a, ()> {
 /// A lexeme and the blanks behind it.
 #[inline(always)]
 pub(super) fn token<'a, T>(lexeme: impl Rule<'a, T>) -> impl Rule<'a, T> {
-    terminated(lexeme, blanks)
+    terminated(lexeme, Inlined(blanks))
 }
 
 /// A punctuation mark of one byte.
@@ -246,10 +247,10 @@ pub(super) fn dims(i: Input<'_>) -> Parsed<'_, List<Dim>> {
 /// A rule with its bytes.
 #[inline(always)]
 pub(super) fn spanned<'a, T>(mut rule: impl Rule<'a, T>) -> impl Rule<'a, (T, Span)> {
-    move |i: Input<'a>| {
+    Inlined(move |i: Input<'a>| {
         let (rest, found) = rule.parse(i)?;
         Ok((rest, (found, i.to(rest))))
-    }
+    })
 }
 
 /// What a rule yields, made into something that needs the module.
@@ -258,10 +259,10 @@ pub(super) fn build<'a, T, U>(
     mut rule: impl Rule<'a, T>,
     make: impl Fn(Input<'a>, T) -> U,
 ) -> impl Rule<'a, U> {
-    move |i| {
+    Inlined(move |i| {
         let (rest, found) = rule.parse(i)?;
         Ok((rest, make(rest, found)))
-    }
+    })
 }
 
 /// A text, as a name.
@@ -305,19 +306,19 @@ pub(super) fn operands<'a>(item: impl Rule<'a, Operand>) -> impl Rule<'a, Vec<()
 /// The list of the operands that a rule leaves on the stack.
 #[inline(always)]
 pub(super) fn gathered<'a, T>(mut rule: impl Rule<'a, T>) -> impl Rule<'a, List<Operand>> {
-    move |i: Input<'a>| {
+    Inlined(move |i: Input<'a>| {
         let from = i.state.operands.borrow().len();
         let (rest, _) = rule.parse(i)?;
         let pools = &mut i.state.module.borrow_mut().pools;
         let list = pools.drain(&mut i.state.operands.borrow_mut(), from);
         Ok((rest, list))
-    }
+    })
 }
 
 /// Something that nests in itself, one level deeper.
 #[inline(always)]
 pub(super) fn deeper<'a, T>(mut rule: impl Rule<'a, T>) -> impl Rule<'a, T> {
-    move |i: Input<'a>| {
+    Inlined(move |i: Input<'a>| {
         let depth = &i.state.depth;
         if depth.get() == MAX_DEPTH {
             return fail(i, ParseErrorKind::TooDeep { limit: MAX_DEPTH }, i.span(1));
@@ -326,7 +327,7 @@ pub(super) fn deeper<'a, T>(mut rule: impl Rule<'a, T>) -> impl Rule<'a, T> {
         let result = rule.parse(i);
         depth.set(depth.get() - 1);
         result
-    }
+    })
 }
 
 // What is missing.
@@ -337,10 +338,10 @@ pub(super) fn expect<'a, T>(
     what: &'static str,
     mut rule: impl Rule<'a, T>,
 ) -> impl Rule<'a, T> {
-    move |i| match rule.parse(i) {
+    Inlined(move |i| match rule.parse(i) {
         Err(Err::Error(_)) => missing(i, what),
         result => result,
-    }
+    })
 }
 
 /// The failure that something else should stand here.
