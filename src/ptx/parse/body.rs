@@ -19,11 +19,12 @@ use super::recover::{recover, recovered, report};
 use super::section::{file, loc, place};
 use super::token::{
     ahead, build, byte, count, dotted, dotted_of, expect, gathered, given, identifier, identifier_ahead,
-    list, missing, name, operands, semicolon, spanned, symbol, token, unknown_directive, word,
+    lexeme, list, missing, name, operands, semicolon, spanned, symbol, token, unknown_directive, word,
 };
 use crate::ptx::ast::{Stmt, StmtKind, Target};
 use crate::ptx::error::{ParseError, ParseErrorKind};
 use crate::ptx::instr::{Guard, Instr, ModKind, Modifier, Opcode};
+use crate::ptx::lex;
 use crate::ptx::lookup::{self, Prefix};
 use crate::ptx::opcode::Op;
 use crate::ptx::pool::{Id, List};
@@ -75,9 +76,9 @@ pub(super) fn body<'a>(i: Input<'a>) -> Parsed<'a, List<Stmt>> {
         ParseErrorKind::GuardedScope | ParseErrorKind::UnterminatedString => Ok((i, ())),
         _ => recover(i),
     };
-    let ends = alt((ahead(b"}"), value((), eof), next_function));
+    let ends = alt((ahead(b"{}"), value((), eof), next_function));
     let statement = preceded(not(ends), value((), recovered(added, resume)));
-    let (rest, _) = many0_count(alt((open, close, statement))).parse(inside)?;
+    let (rest, _) = many0_count(alt((statement, open, close))).parse(inside)?;
     let (rest, closed) = opt(symbol(b'}')).parse(rest)?;
     let rest = match closed {
         Some(()) => rest,
@@ -115,7 +116,7 @@ fn empty(i: Input<'_>) -> Parsed<'_, StmtKind> {
 
 /// `name:`, with the list of targets or the prototype that it names.
 fn labelled(i: Input<'_>) -> Parsed<'_, StmtKind> {
-    let colon = (identifier, ahead(b": \t\r\n/"), blanks, byte(b':'));
+    let colon = (lexeme(lex::identifier), ahead(b": \t\r\n/"), blanks, byte(b':'));
     let label = terminated(expect("a label", name), symbol(b':'));
     let (rest, label) = preceded(peek(colon), label).parse(i)?;
     let targets = |name| preceded(word(name), terminated(list(target), semicolon));

@@ -53,8 +53,6 @@ pub(super) struct Input<'a> {
     pub(super) at: u32,
     /// Offset behind the last token.
     pub(super) end: u32,
-    /// Offset behind the last byte.
-    stop: u32,
 }
 
 /// Why a rule does not match. Most say nothing, and another rule may be tried; an error that is to be
@@ -114,31 +112,30 @@ pub(super) fn mismatch<'a, T>() -> Parsed<'a, T> {
 impl<'a> Input<'a> {
     /// The first token of the text.
     pub(super) fn new(state: &'a State<'a>) -> Self {
-        let start = Self {
-            state,
-            at: 0,
-            end: 0,
-            stop: state.text.len() as u32,
-        };
+        let (at, end) = (0, 0);
+        let start = Self { state, at, end };
         let at = all_blanks(start, true);
         Self { at, ..start }
     }
 
     /// The end of the text.
     pub(super) fn at_stop(self) -> Self {
-        Self {
-            at: self.stop,
-            ..self
-        }
+        let at = self.state.text.len() as u32;
+        Self { at, ..self }
     }
 
     /// The text from here on.
     pub(super) fn text(self) -> &'a str {
-        &self.state.text[self.at as usize..self.stop as usize]
+        &self.state.text[self.at as usize..]
     }
 
     pub(super) fn bytes(self) -> &'a [u8] {
-        &self.state.text.as_bytes()[self.at as usize..self.stop as usize]
+        &self.state.text.as_bytes()[self.at as usize..]
+    }
+
+    /// The text of a piece that a rule of nom took.
+    pub(super) fn piece(self) -> &'a str {
+        &self.state.text[self.at as usize..self.end as usize]
     }
 
     /// The text before the next token: blanks, back to the last token or to the start.
@@ -187,21 +184,31 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Moves over the blanks behind a token, which are mostly none or one. A comment that does not end is
-/// an error, and the end of the text.
+/// Moves over the blanks behind a token. A comment that does not end is an error, and the end of the text.
 #[inline(always)]
 pub(super) fn blanks(i: Input<'_>) -> Parsed<'_, ()> {
-    let blank = |byte: u8| byte <= b' ' || byte == b'/' || byte == b'#';
     let at = match i.bytes() {
-        [first, _, ..] if !blank(*first) => i.at,
-        [b' ' | b'\t', second, ..] if !blank(*second) => i.at + 1,
-        _ => all_blanks(i, false),
+        [first, ..] if ends_blanks(*first) => i.at,
+        _ => some_blanks(i),
     };
     Ok((Input { at, ..i }, ()))
 }
 
-/// Where the blanks end that begin here; `line_start` says that only blanks stand before on the line.
+fn ends_blanks(byte: u8) -> bool {
+    byte > b' ' && byte != b'/' && byte != b'#'
+}
+
+/// Where the blanks end that begin here. Mostly there are neither comments nor lines of `#`.
 #[inline(never)]
+fn some_blanks(i: Input<'_>) -> u32 {
+    let mut blank = i.bytes().iter();
+    match blank.position(|byte| !matches!(byte, b' ' | b'\t' | b'\n')) {
+        Some(len) if ends_blanks(i.bytes()[len]) => i.at + len as u32,
+        _ => all_blanks(i, false),
+    }
+}
+
+/// Where the blanks end that begin here; `line_start` says that only blanks stand before on the line.
 fn all_blanks(i: Input<'_>, line_start: bool) -> u32 {
     match lex::blanks(i.bytes(), line_start) {
         Ok(len) => i.at + len as u32,
@@ -215,7 +222,7 @@ fn all_blanks(i: Input<'_>, line_start: bool) -> u32 {
             if errors.last() != Some(&reported) {
                 errors.push(reported);
             }
-            i.stop
+            i.at_stop().at
         }
     }
 }
@@ -226,12 +233,13 @@ impl<'a> nom::Input for Input<'a> {
     type IterIndices = Enumerate<Self::Iter>;
 
     fn input_len(&self) -> usize {
-        (self.stop - self.at) as usize
+        self.state.text.len() - self.at as usize
     }
 
+    /// The next bytes, to be read by [`Input::piece`] only, as an input does not know where it stops.
     fn take(&self, len: usize) -> Self {
-        let stop = self.at + len as u32;
-        Self { stop, ..*self }
+        let end = self.at + len as u32;
+        Self { end, ..*self }
     }
 
     fn take_from(&self, len: usize) -> Self {

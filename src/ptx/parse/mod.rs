@@ -159,7 +159,7 @@ fn version(i: Input<'_>) -> Parsed<'_, ItemKind> {
         return fail(i, ParseErrorKind::SecondVersion, i.span(8));
     }
     let (rest, ((major, minor), span)) = preceded(word("version"), spanned(numbers)).parse(i)?;
-    match (major.text().parse(), minor.text().parse()) {
+    match (major.piece().parse(), minor.piece().parse()) {
         (Ok(major), Ok(minor)) => Ok((rest, ItemKind::Version { major, minor })),
         _ => {
             let (what, limit) = ("a version", 1 << 32);
@@ -185,7 +185,7 @@ fn pragma(i: Input<'_>) -> Parsed<'_, List<Name>> {
 
 /// `@@dwarf ...`: the rest of the line.
 fn dwarf(i: Input<'_>) -> Parsed<'_, ItemKind> {
-    let line = map(take_till(|byte| byte == b'\n'), |line: Input<'_>| line.text().trim_end());
+    let line = map(take_till(|byte| byte == b'\n'), |line: Input<'_>| line.piece().trim_end());
     let line = preceded(token(spelled("@@")), token(line));
     map(interned(line), ItemKind::Dwarf).parse(i)
 }

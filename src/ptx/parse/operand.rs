@@ -8,10 +8,10 @@ use nom::combinator::{map, not, opt, peek, success, value, verify};
 use nom::sequence::{delimited, pair, preceded, terminated};
 
 use super::expr::{conditional, conditional_from, lone_number, symbol_expr};
-use super::input::{Input, Parsed, Rule, fail, mismatch};
+use super::input::{Inlined, Input, Parsed, Rule, fail, mismatch};
 use super::token::{
-    added, ahead, byte, deeper, dotted, expect, gathered, given, identifier, identifier_ahead, interned, keyword, missing,
-    name, name_or_sink, number_ahead, operands, scan, spanned, symbol, token, word,
+    added, ahead, byte, deeper, dotted, expect, gathered, given, identifier, identifier_ahead, interned, keyword, lexeme, missing,
+    name, name_or_sink, number_ahead, operands, spanned, symbol, text, token, word,
 };
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::instr::{Address, Base, Component, Offset, Operand, OperandKind};
@@ -154,11 +154,11 @@ fn placed<'a>(i: Input<'a>) -> Parsed<'a, OperandKind> {
 
 /// `name`, `name.x` or `name[i]`.
 fn place(i: Input<'_>) -> Parsed<'_, (Name, Selector)> {
-    let (rest, base) = expect("a name", name).parse(i)?;
+    let (rest, base) = expect("a name", Inlined(name)).parse(i)?;
     let index = added(deeper(operand));
     let index = delimited(symbol(b'['), index, expect("`]`", symbol(b']')));
     let selector = alt((
-        map(preceded(adjacent_word, component), Selector::Component),
+        map(preceded((ahead(b"."), adjacent_word), component), Selector::Component),
         map(index, Selector::Element),
         success(Selector::None),
     ));
@@ -176,7 +176,7 @@ fn adjacent_word(i: Input<'_>) -> Parsed<'_, ()> {
 
 /// `.x`
 fn component(i: Input<'_>) -> Parsed<'_, Component> {
-    let (rest, word) = token(preceded(byte(b'.'), scan(lex::word))).parse(i)?;
+    let (rest, word) = token(preceded(byte(b'.'), text(opt(lexeme(lex::word))))).parse(i)?;
     let component = match word {
         "x" => Component::Xyzw(0),
         "y" => Component::Xyzw(1),

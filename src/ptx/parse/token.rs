@@ -5,7 +5,7 @@
 
 use nom::branch::alt;
 use nom::bytes::complete::take_till;
-use nom::combinator::{map, map_opt, opt, value, verify};
+use nom::combinator::{map, map_opt, opt, value};
 use nom::multi::{many1, separated_list1};
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{Err, Input as _, Parser};
@@ -25,23 +25,21 @@ use super::expr::expression;
 
 // Lexemes.
 
-/// As many bytes as `len` says, none too.
-pub(super) fn scan<'a>(len: impl Fn(&'a [u8]) -> usize) -> impl Rule<'a, &'a str> {
-    move |i: Input<'a>| {
-        let rest = i.take_from(len(i.bytes()));
-        Ok((rest, i.slice(i.to(rest))))
-    }
-}
-
 /// As many bytes as `len` says, one at least.
 #[inline(always)]
-pub(super) fn lexeme<'a>(len: impl Fn(&'a [u8]) -> usize) -> impl Rule<'a, &'a str> {
+pub(super) fn lexeme<'a>(len: impl Fn(&'a [u8]) -> usize) -> impl Rule<'a, ()> {
     Inlined(move |i: Input<'a>| match len(i.bytes()) {
         0 => mismatch(),
-        len => {
-            let rest = i.take_from(len);
-            Ok((rest, i.slice(i.to(rest))))
-        }
+        len => Ok((i.take_from(len), ())),
+    })
+}
+
+/// The text of a lexeme.
+#[inline(always)]
+pub(super) fn text<'a, T>(mut lexeme: impl Rule<'a, T>) -> impl Rule<'a, &'a str> {
+    Inlined(move |i: Input<'a>| {
+        let (rest, _) = lexeme.parse(i)?;
+        Ok((rest, i.slice(i.to(rest))))
     })
 }
 
@@ -55,7 +53,7 @@ pub(super) fn byte<'a>(wanted: u8) -> impl Rule<'a, ()> {
 }
 
 /// Bytes that are spelled so, whatever follows.
-pub(super) fn spelled<'a>(text: &'static str) -> impl Rule<'a, &'a str> {
+pub(super) fn spelled<'a>(text: &'static str) -> impl Rule<'a, ()> {
     lexeme(move |rest| match rest.starts_with(text.as_bytes()) {
         true => text.len(),
         false => 0,
@@ -64,7 +62,7 @@ pub(super) fn spelled<'a>(text: &'static str) -> impl Rule<'a, &'a str> {
 
 /// Bytes that are spelled so, and are as many as `len` says.
 #[inline(always)]
-fn exactly<'a>(text: &'static str, len: fn(&'a [u8]) -> usize) -> impl Rule<'a, &'a str> {
+fn exactly<'a>(text: &'static str, len: fn(&'a [u8]) -> usize) -> impl Rule<'a, ()> {
     lexeme(move |rest| match rest.starts_with(text.as_bytes()) {
         true if len(rest) == text.len() => text.len(),
         _ => 0,
@@ -74,7 +72,7 @@ fn exactly<'a>(text: &'static str, len: fn(&'a [u8]) -> usize) -> impl Rule<'a, 
 /// A word after a dot, without the dot.
 #[inline(always)]
 pub(super) fn dotted(i: Input<'_>) -> Parsed<'_, &str> {
-    preceded(byte(b'.'), lexeme(lex::word)).parse(i)
+    preceded(byte(b'.'), text(lexeme(lex::word))).parse(i)
 }
 
 /// One of some words after a dot.
@@ -87,7 +85,7 @@ pub(super) fn dotted_of<'a>(words: &'static [&'static str]) -> impl Rule<'a, &'s
 /// An identifier, a lone `_` too.
 #[inline(always)]
 pub(super) fn identifier(i: Input<'_>) -> Parsed<'_, &str> {
-    lexeme(lex::identifier).parse(i)
+    text(lexeme(lex::identifier)).parse(i)
 }
 
 /// That something comes next that begins as identifiers do.
@@ -129,20 +127,23 @@ pub(super) fn symbol<'a>(wanted: u8) -> impl Rule<'a, ()> {
 }
 
 /// `.word`
-pub(super) fn word<'a>(wanted: &'static str) -> impl Rule<'a, &'a str> {
+pub(super) fn word<'a>(wanted: &'static str) -> impl Rule<'a, ()> {
     token(preceded(byte(b'.'), exactly(wanted, lex::word)))
 }
 
 /// An identifier that is this word.
-pub(super) fn keyword<'a>(wanted: &'static str) -> impl Rule<'a, &'a str> {
+pub(super) fn keyword<'a>(wanted: &'static str) -> impl Rule<'a, ()> {
     token(exactly(wanted, lex::identifier))
 }
 
 /// An identifier; a lone `_` is none.
 #[inline(always)]
 pub(super) fn name(i: Input<'_>) -> Parsed<'_, Name> {
-    let named = token(verify(identifier, |text: &str| text != "_"));
-    interned(named).parse(i)
+    let named = lexeme(|rest| match lex::identifier(rest) {
+        1 if rest[0] == b'_' => 0,
+        len => len,
+    });
+    interned(token(text(named))).parse(i)
 }
 
 /// A name, or the `_` that stands for none.
@@ -202,12 +203,12 @@ pub(super) fn string(i: Input<'_>) -> Parsed<'_, Name> {
 /// A string, without its quotes.
 pub(super) fn quoted(i: Input<'_>) -> Parsed<'_, &str> {
     let body = take_till(|byte| matches!(byte, b'"' | b'\n'));
-    map(delimited(byte(b'"'), body, byte(b'"')), Input::text).parse(i)
+    map(delimited(byte(b'"'), body, byte(b'"')), Input::piece).parse(i)
 }
 
 /// A string that its line ends before it does.
 fn unterminated(i: Input<'_>) -> Parsed<'_, Name> {
-    let line = token(preceded(byte(b'"'), scan(lex::end_of_line)));
+    let line = token(preceded(byte(b'"'), opt(lexeme(lex::end_of_line))));
     let (rest, (_, span)) = spanned(line).parse(i)?;
     fail(rest, ParseErrorKind::UnterminatedString, span)
 }
