@@ -261,12 +261,8 @@ fn integer<'a>(rest: &'a [u8], digits: &[u8], radix: u32, suffix: bool) -> Lexed
 
 /// The value of digits, if it fits.
 fn value(digits: &[u8], radix: u32) -> Option<u64> {
-    digits.iter().try_fold(0u64, |value, &digit| {
-        let digit = char::from(digit).to_digit(radix)?;
-        value
-            .checked_mul(u64::from(radix))?
-            .checked_add(u64::from(digit))
-    })
+    let digits = std::str::from_utf8(digits).ok()?;
+    u64::from_str_radix(digits, radix).ok()
 }
 
 #[cfg(test)]

@@ -4,23 +4,13 @@
 
 use std::cell::RefCell;
 
-use nom::Parser;
-use nom::branch::alt;
-use nom::combinator::{eof, map, not, opt, peek, success, value};
-use nom::multi::many0_count;
-use nom::sequence::{pair, preceded, terminated};
-
 use super::decl::{decl, linkage};
 use super::function::prototype;
-use super::input::{Input, Parsed, blanks, fail, mismatch};
 use super::operand::{call_operand, operand};
 use super::pragma;
 use super::recover::{recover, recovered, report};
 use super::section::{file, loc, place};
-use super::token::{
-    ahead, build, byte, count, dotted, dotted_of, expect, gathered, given, identifier, identifier_ahead,
-    lexeme, list, missing, name, operands, semicolon, spanned, symbol, token, unknown_directive, word,
-};
+use super::token::*;
 use crate::ptx::ast::{Stmt, StmtKind, Target};
 use crate::ptx::error::{ParseError, ParseErrorKind};
 use crate::ptx::instr::{Guard, Instr, ModKind, Modifier, Opcode};
@@ -30,21 +20,8 @@ use crate::ptx::opcode::Op;
 use crate::ptx::pool::{Id, List};
 
 /// Directives in a body, for suggestions.
-const BODY_DIRECTIVES: &[&str] = &[
-    "reg",
-    "shared",
-    "local",
-    "param",
-    "global",
-    "const",
-    "pragma",
-    "loc",
-    "loc_intermediate",
-    "file",
-    "branchtargets",
-    "calltargets",
-    "callprototype",
-];
+const BODY_DIRECTIVES: &str = "reg shared local param global const pragma loc loc_intermediate \
+    file branchtargets calltargets callprototype";
 
 /// `{ statements }`. Broken statements are reported here, and reading goes on behind them.
 pub(super) fn body<'a>(i: Input<'a>) -> Parsed<'a, List<Stmt>> {
@@ -53,9 +30,8 @@ pub(super) fn body<'a>(i: Input<'a>) -> Parsed<'a, List<Stmt>> {
     let scopes: RefCell<Vec<Id<Stmt>>> = RefCell::default();
     let open = |i: Input<'a>| {
         let (rest, ()) = symbol(b'{').parse(i)?;
-        let kind = StmtKind::Open(Id::new(statements(i)));
-        let open = i.add(Stmt { kind, span: i.to(rest) });
-        scopes.borrow_mut().push(open);
+        let here = Id::new(statements(i));
+        scopes.borrow_mut().push(add(i, rest, StmtKind::Open(here)));
         Ok((rest, ()))
     };
     let close = |i: Input<'a>| {
@@ -63,34 +39,35 @@ pub(super) fn body<'a>(i: Input<'a>) -> Parsed<'a, List<Stmt>> {
         let Some(open) = scopes.borrow_mut().pop() else {
             return mismatch();
         };
-        let kind = StmtKind::Close(open);
-        let close = i.add(Stmt { kind, span: i.to(rest) });
-        i.state.module.borrow_mut().pools.stmts[open.index()].kind = StmtKind::Open(close);
+        let close = StmtKind::Open(add(i, rest, StmtKind::Close(open)));
+        i.state.module.borrow_mut().pools.stmts[open.index()].kind = close;
         Ok((rest, ()))
     };
-    let added = build(spanned(expect("a statement", statement)), |i, (kind, span)| {
-        i.add(Stmt { kind, span });
-    });
+    let added = |i: Input<'a>| {
+        let (rest, kind) = expect("a statement", statement).parse(i)?;
+        Ok((rest, add(i, rest, kind)))
+    };
     let resume = |kind: &ParseErrorKind, i| match kind {
         // Behind these the next statement begins.
         ParseErrorKind::GuardedScope | ParseErrorKind::UnterminatedString => Ok((i, ())),
         _ => recover(i),
     };
     let ends = alt((ahead(b"{}"), value((), eof), next_function));
-    let statement = preceded(not(ends), value((), recovered(added, resume)));
+    let statement = preceded(not(ends), value((), recovered(Inlined(added), resume)));
     let (rest, _) = many0_count(alt((statement, open, close))).parse(inside)?;
-    let (rest, closed) = opt(symbol(b'}')).parse(rest)?;
-    let rest = match closed {
-        Some(()) => rest,
-        None => {
-            let kind = ParseErrorKind::Unclosed;
-            let innermost = scopes.borrow().last().copied();
-            let brace = |id: Id<Stmt>| i.state.module.borrow()[id].span;
-            let span = innermost.map_or(i.span(1), brace);
-            report(rest, ParseError { kind, span })
-        }
+    let unclosed = |rest: Input<'a>| {
+        let brace = |id: &Id<Stmt>| i.state.module.borrow()[*id].span;
+        let span = scopes.borrow().last().map_or(i.span(1), brace);
+        let kind = ParseErrorKind::Unclosed;
+        Ok((report(rest, ParseError { kind, span }), ()))
     };
+    let (rest, ()) = alt((symbol(b'}'), unclosed)).parse(rest)?;
     Ok((rest, List::new(first, statements(i) - first)))
+}
+
+fn add<'a>(i: Input<'a>, rest: Input<'a>, kind: StmtKind) -> Id<Stmt> {
+    let span = i.to(rest);
+    i.add(Stmt { kind, span })
 }
 
 /// How many statements there are.
@@ -116,15 +93,28 @@ fn empty(i: Input<'_>) -> Parsed<'_, StmtKind> {
 
 /// `name:`, with the list of targets or the prototype that it names.
 fn labelled(i: Input<'_>) -> Parsed<'_, StmtKind> {
-    let colon = (lexeme(lex::identifier), ahead(b": \t\r\n/"), blanks, byte(b':'));
+    let colon = (
+        lexeme(lex::identifier),
+        ahead(b": \t\r\n/"),
+        blanks,
+        byte(b':'),
+    );
     let label = terminated(expect("a label", name), symbol(b':'));
     let (rest, label) = preceded(peek(colon), label).parse(i)?;
     let targets = |name| preceded(word(name), terminated(list(target), semicolon));
     let prototype = preceded(word("callprototype"), prototype);
     alt((
-        map(targets("branchtargets"), |targets| StmtKind::BranchTargets { label, targets }),
-        map(targets("calltargets"), |targets| StmtKind::CallTargets { label, targets }),
-        map(prototype, |prototype| StmtKind::CallPrototype { label, prototype }),
+        map(targets("branchtargets"), |targets| {
+            StmtKind::BranchTargets { label, targets }
+        }),
+        map(targets("calltargets"), |targets| StmtKind::CallTargets {
+            label,
+            targets,
+        }),
+        map(prototype, |prototype| StmtKind::CallPrototype {
+            label,
+            prototype,
+        }),
         success(StmtKind::Label(label)),
     ))
     .parse(rest)
@@ -147,7 +137,9 @@ fn directive<'a>(i: Input<'a>) -> Parsed<'a, StmtKind> {
     let intermediate = preceded(word("loc_intermediate"), place);
     alt((
         map(loc, StmtKind::Loc),
-        map(intermediate, |(file, line, column)| StmtKind::LocIntermediate { file, line, column }),
+        map(intermediate, |(file, line, column)| {
+            StmtKind::LocIntermediate { file, line, column }
+        }),
         map(file, StmtKind::File),
         map(pragma, StmtKind::Pragma),
         map(decl(linkage), StmtKind::Decl),
@@ -180,7 +172,8 @@ fn guard<'a>(i: Input<'a>) -> Parsed<'a, Guard> {
 
 /// `@p opcode.mods operands;`
 fn instruction(i: Input<'_>) -> Parsed<'_, StmtKind> {
-    let (rest, guard) = alt((map(guard, Some), value(None, identifier_ahead))).parse(i)?;
+    let (rest, guard) =
+        alt((map(guard, Some), value(None, next(lex::starts_identifier)))).parse(i)?;
     let (rest, ((opcode, mods), opcode_span)) = spanned(opcode).parse(rest)?;
     if guard.is_some() && ahead(b":").parse(rest).is_ok() {
         return fail(rest, ParseErrorKind::GuardedDirective, i.to(rest));

@@ -2,18 +2,8 @@
 //!
 //! Source: PTX ISA 9.0, section 5.4.
 
-use nom::branch::alt;
-use nom::combinator::{map, map_opt, opt, value};
-use nom::multi::fold_many0;
-use nom::sequence::{delimited, preceded, separated_pair, terminated};
-use nom::{Err, Parser};
-
 use super::expr::expression;
-use super::input::{Input, Parsed, Rule, fail};
-use super::token::{
-    added, count, deeper, dims, dotted, dotted_of, expect, integer, integer64, interned, list,
-    missing, name, semicolon, spanned, symbol, token, word,
-};
+use super::token::*;
 use crate::ptx::ast::{Attribute, Decl, Declarator, Init, Linkage, Ptr};
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::expr::ExprKind;
@@ -54,15 +44,8 @@ impl Shape {
             },
             Part::Vector(lanes) => self.vector = Some(lanes),
             Part::Type(ty) => self.ty = Some(ty),
-            Part::Ptr => {
-                let (space, align) = (None, None);
-                self.ptr = Some(Ptr { space, align });
-            }
-            Part::Space(space) => {
-                let align = self.ptr.and_then(|ptr| ptr.align);
-                let space = Some(space);
-                self.ptr = Some(Ptr { space, align });
-            }
+            Part::Ptr => self.ptr = Some(Ptr::default()),
+            Part::Space(space) => self.ptr.iter_mut().for_each(|ptr| ptr.space = Some(space)),
         }
         self
     }

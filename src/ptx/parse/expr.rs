@@ -3,44 +3,13 @@
 //! Source: PTX ISA 9.0, section 4.5.4. A chain of operators of one precedence is a loop, so that
 //! its length does not matter; what recurses (parentheses, prefixes, `?:`) counts as nesting.
 
-use nom::Parser;
-use nom::branch::alt;
-use nom::combinator::{map, opt, value, verify};
-use nom::multi::fold_many0;
-use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
-
-use super::input::{Input, Parsed, Rule, fail};
-use super::token::{
-    added, ahead, deeper, expect, literal, name, spanned, spelled, symbol, token, word,
-};
+use super::token::*;
 use crate::diag::Span;
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::expr::{Binary, Expr, ExprKind, Float, Unary};
 use crate::ptx::lex::Literal;
 use crate::ptx::names::Name;
 use crate::ptx::pool::Id;
-
-/// Operators of two operands; one that begins with another stands before it.
-const OPERATORS: [Binary; 18] = [
-    Binary::Shl,
-    Binary::Shr,
-    Binary::Le,
-    Binary::Ge,
-    Binary::Eq,
-    Binary::Ne,
-    Binary::LogicalAnd,
-    Binary::LogicalOr,
-    Binary::Mul,
-    Binary::Div,
-    Binary::Rem,
-    Binary::Add,
-    Binary::Sub,
-    Binary::Lt,
-    Binary::Gt,
-    Binary::And,
-    Binary::Xor,
-    Binary::Or,
-];
 
 /// A number with an optional minus that is a whole expression: a comma, bracket or semicolon follows.
 pub(super) fn lone_number(i: Input<'_>) -> Parsed<'_, (Literal, Span)> {
@@ -102,7 +71,12 @@ fn operators<'a>(i: Input<'a>, first: Option<Id<Expr>>, weakest: u8) -> Parsed<'
 }
 
 fn operator(i: Input<'_>) -> Parsed<'_, Binary> {
-    alt(OPERATORS.map(|op| value(op, spelled(op.text())))).parse(i)
+    use Binary::*;
+    // One that begins with another stands before it.
+    let long = [Shl, Shr, Le, Ge, Eq, Ne, LogicalAnd, LogicalOr];
+    let short = [Mul, Div, Rem, Add, Sub, Lt, Gt, And, Xor, Or];
+    let spelled = |op: Binary| value(op, spelled(op.text()));
+    alt((alt(long.map(spelled)), alt(short.map(spelled)))).parse(i)
 }
 
 fn unary(i: Input<'_>) -> Parsed<'_, Id<Expr>> {

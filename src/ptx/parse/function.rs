@@ -3,21 +3,11 @@
 //! Source: PTX ISA 9.0, sections 5.1.6, 7.1, 11.2 to 11.4 and 11.7 to 11.9; `.language` is of 9.3 (11.8.2).
 //! `.hidden` before a parameter stands in no edition; compilers of tiles write it.
 
-use nom::Parser;
-use nom::branch::alt;
-use nom::combinator::{map, not, opt, value};
-use nom::multi::many0;
-use nom::sequence::{preceded, terminated};
-
 use super::body::body;
 use super::decl::{Part, Shape, align, attributes, modifier, shape};
-use super::input::{Input, Parsed, Rule};
 use super::pragma;
 use super::recover::{recovered, skip_to_body};
-use super::token::{
-    added, ahead, count, dims, dotted, expect, integer, list, missing, name,
-    name_or_sink, semicolon, spanned, stored, string, symbol, unknown_directive, word,
-};
+use super::token::*;
 use crate::diag::Span;
 use crate::ptx::ast::{
     Extent, FuncDirective, FuncDirectiveKind, Function, FunctionKind, Language, Linkage, Param,
@@ -26,22 +16,9 @@ use crate::ptx::pool::{Id, List};
 use crate::ptx::words::Space;
 
 /// Directives between parameters and body, for suggestions.
-const FUNCTION_DIRECTIVES: &[&str] = &[
-    "maxnreg",
-    "maxntid",
-    "reqntid",
-    "minnctapersm",
-    "maxnctapersm",
-    "noreturn",
-    "pragma",
-    "reqnctapercluster",
-    "explicitcluster",
-    "maxclusterrank",
-    "blocksareclusters",
-    "abi_preserve",
-    "abi_preserve_control",
-    "language",
-];
+const FUNCTION_DIRECTIVES: &str = "maxnreg maxntid reqntid minnctapersm maxnctapersm noreturn \
+    pragma reqnctapercluster explicitcluster maxclusterrank blocksareclusters abi_preserve \
+    abi_preserve_control language";
 
 /// `.entry name (params) directives body`, `.func (results) name (params) directives body`
 ///
@@ -122,7 +99,11 @@ pub(super) fn prototype(i: Input<'_>) -> Parsed<'_, Id<Function>> {
 fn params(i: Input<'_>) -> Parsed<'_, List<Param>> {
     let params = terminated(list(param), expect("`,` or `)`", symbol(b')')));
     let params = alt((value(List::EMPTY, symbol(b')')), params));
-    map(opt(preceded(symbol(b'('), params)), Option::unwrap_or_default).parse(i)
+    map(
+        opt(preceded(symbol(b'('), params)),
+        Option::unwrap_or_default,
+    )
+    .parse(i)
 }
 
 /// `.param .align 8 .b8 name[16]`, `.param .u64 .ptr .global .align 16 name`, `.reg .b32 %r1`
@@ -135,7 +116,11 @@ fn param(i: Input<'_>) -> Parsed<'_, Param> {
     let (rest, (hidden, space)) = (opt(word("hidden")), space).parse(i)?;
     let part = |shape: Shape| {
         let late = shape.ptr.is_none() && shape.ty.is_some();
-        alt((align(late), value(Part::Ptr, word("ptr")), modifier(shape, 4)))
+        alt((
+            align(late),
+            value(Part::Ptr, word("ptr")),
+            modifier(shape, 4),
+        ))
     };
     let (rest, found) = shape(Shape::default(), part)(rest)?;
     let (rest, ()) = expect("a type or a name", not(dotted)).parse(rest)?;

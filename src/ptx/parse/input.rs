@@ -18,7 +18,7 @@ use crate::ptx::error::{ParseError, ParseErrorKind};
 use crate::ptx::instr::Operand;
 use crate::ptx::lex;
 use crate::ptx::names::Name;
-use crate::ptx::pool::{Id, List};
+use crate::ptx::pool::Id;
 
 /// The text, and what is built from it.
 pub(super) struct State<'a> {
@@ -143,11 +143,6 @@ impl<'a> Input<'a> {
         &self.state.text[self.end as usize..self.at as usize]
     }
 
-    /// The text before this place.
-    pub(super) fn before(self) -> &'a [u8] {
-        &self.state.text.as_bytes()[..self.at as usize]
-    }
-
     pub(super) fn slice(self, span: Span) -> &'a str {
         &self.state.text[span.start as usize..span.end as usize]
     }
@@ -172,15 +167,6 @@ impl<'a> Input<'a> {
         Pools: Pool<T>,
     {
         self.state.module.borrow_mut().pools.add(node)
-    }
-
-    /// Stores a list of nodes.
-    pub(super) fn store<T: Copy>(self, mut nodes: Vec<T>) -> List<T>
-    where
-        Pools: Pool<T>,
-    {
-        let pools = &mut self.state.module.borrow_mut().pools;
-        pools.drain(&mut nodes, 0)
     }
 }
 

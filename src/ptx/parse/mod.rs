@@ -22,23 +22,11 @@ mod recover;
 mod section;
 mod token;
 
-use nom::branch::alt;
-use nom::bytes::complete::take_till;
-use nom::character::complete::digit1;
-use nom::combinator::{eof, map, not, opt, peek};
-use nom::multi::many0_count;
-use nom::sequence::{delimited, preceded, separated_pair, terminated};
-use nom::{Input as _, Parser};
-
 use self::decl::{decl, linkage};
 use self::function::function;
-use self::input::{Input, Parsed, State, fail};
 use self::recover::{any_token, recover, recovered};
 use self::section::{file, intermediate_source, loc, section};
-use self::token::{
-    ahead, byte, dotted, dotted_of, expect, found, integer, interned, list, missing, name, semicolon, spanned,
-    spelled, string, symbol, token, unknown_directive, word,
-};
+use self::token::*;
 use super::ast::{Item, ItemKind, Module};
 use super::error::{ParseError, ParseErrorKind};
 use super::names::Name;
@@ -52,27 +40,8 @@ pub const MAX_DEPTH: u32 = 128;
 pub const MAX_ERRORS: usize = 64;
 
 /// Directives at module scope, for suggestions.
-const MODULE_DIRECTIVES: &[&str] = &[
-    "version",
-    "target",
-    "address_size",
-    "entry",
-    "func",
-    "extern",
-    "visible",
-    "weak",
-    "common",
-    "global",
-    "const",
-    "shared",
-    "tex",
-    "alias",
-    "pragma",
-    "file",
-    "loc",
-    "section",
-    "nv_intermediate_source_section",
-];
+const MODULE_DIRECTIVES: &str = "version target address_size entry func extern visible weak common \
+    global const shared tex alias pragma file loc section nv_intermediate_source_section";
 
 /// The module that a text denotes, or everything that is wrong with it, in order of the text.
 pub fn parse(source: &Source) -> Result<Module, Vec<ParseError>> {
@@ -185,7 +154,9 @@ fn pragma(i: Input<'_>) -> Parsed<'_, List<Name>> {
 
 /// `@@dwarf ...`: the rest of the line.
 fn dwarf(i: Input<'_>) -> Parsed<'_, ItemKind> {
-    let line = map(take_till(|byte| byte == b'\n'), |line: Input<'_>| line.piece().trim_end());
+    let line = map(take_till(|byte| byte == b'\n'), |line: Input<'_>| {
+        line.piece().trim_end()
+    });
     let line = preceded(token(spelled("@@")), token(line));
     map(interned(line), ItemKind::Dwarf).parse(i)
 }
@@ -196,7 +167,9 @@ fn declaration<'a>(i: Input<'a>) -> Parsed<'a, ItemKind> {
     alt((
         map(function(linkage), ItemKind::Function),
         map(decl(linkage), ItemKind::Decl),
-        preceded(ahead(b"}"), |i: Input<'a>| fail(i, ParseErrorKind::Unopened, i.span(1))),
+        preceded(ahead(b"}"), |i: Input<'a>| {
+            fail(i, ParseErrorKind::Unopened, i.span(1))
+        }),
         preceded(not(dotted), |i: Input<'a>| missing(i, "a directive")),
         unknown_directive("at module scope", MODULE_DIRECTIVES),
     ))

@@ -2,33 +2,16 @@
 //!
 //! Source: PTX ISA 9.0, section 6, and the forms of addresses that ptxas takes.
 
-use nom::Parser;
-use nom::branch::alt;
-use nom::combinator::{map, not, opt, peek, success, value, verify};
-use nom::sequence::{delimited, pair, preceded, terminated};
-
 use super::expr::{conditional, conditional_from, lone_number, symbol_expr};
-use super::input::{Inlined, Input, Parsed, Rule, fail, mismatch};
-use super::token::{
-    added, ahead, byte, deeper, dotted, expect, gathered, given, identifier, identifier_ahead, interned, keyword, lexeme, missing,
-    name, name_or_sink, number_ahead, operands, spanned, symbol, text, token, word,
-};
+use super::token::*;
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::instr::{Address, Base, Component, Offset, Operand, OperandKind};
 use crate::ptx::lex::{self, Literal};
 use crate::ptx::names::Name;
-use crate::ptx::pool::{Id, List};
+use crate::ptx::pool::List;
 
 /// The bytes of which one stands behind an operand.
 const ENDS: &[u8; 5] = b",;]})";
-
-/// What stands behind a name.
-#[derive(Clone, Copy)]
-enum Selector {
-    None,
-    Component(Component),
-    Element(Id<Operand>),
-}
 
 /// One operand.
 pub(super) fn operand(i: Input<'_>) -> Parsed<'_, Operand> {
@@ -93,7 +76,10 @@ fn negated(i: Input<'_>) -> Parsed<'_, OperandKind> {
     let part = interned(terminated(plain(), peek(byte(b'.'))));
     let part = preceded(symbol(b'-'), pair(part, component));
     alt((
-        map(part, |(base, component)| OperandKind::NegComponent { base, component }),
+        map(part, |(base, component)| OperandKind::NegComponent {
+            base,
+            component,
+        }),
         map(preceded(symbol(b'-'), whole()), OperandKind::Neg),
         map(preceded(symbol(b'!'), whole()), OperandKind::Not),
     ))
@@ -102,7 +88,7 @@ fn negated(i: Input<'_>) -> Parsed<'_, OperandKind> {
 
 /// What begins with an identifier.
 fn named(i: Input<'_>) -> Parsed<'_, OperandKind> {
-    preceded(identifier_ahead, alt((sink, placed))).parse(i)
+    preceded(next(lex::starts_identifier), alt((sink, placed))).parse(i)
 }
 
 /// `_` or `_|p`
@@ -118,14 +104,15 @@ fn sink(i: Input<'_>) -> Parsed<'_, OperandKind> {
 
 /// A name with what belongs to it, or an expression that begins with one.
 fn placed<'a>(i: Input<'a>) -> Parsed<'a, OperandKind> {
-    let (rest, ((base, selector), span)) = spanned(place).parse(i)?;
-    match selector {
-        Selector::None => {}
-        Selector::Component(component) => {
+    let (rest, (place, span)) = spanned(place).parse(i)?;
+    let base = match place {
+        Base::Name(name) => name,
+        Base::Component { base, component } => {
             return Ok((rest, OperandKind::Component { base, component }));
         }
-        Selector::Element(index) => return Ok((rest, OperandKind::Element { base, index })),
-    }
+        Base::Element { base, index } => return Ok((rest, OperandKind::Element { base, index })),
+        Base::Absent => return mismatch(),
+    };
     let text = i.slice(span);
     let bar = token(terminated(byte(b'|'), not(byte(b'|'))));
     let pair = |second| OperandKind::Pair {
@@ -153,16 +140,17 @@ fn placed<'a>(i: Input<'a>) -> Parsed<'a, OperandKind> {
 }
 
 /// `name`, `name.x` or `name[i]`.
-fn place(i: Input<'_>) -> Parsed<'_, (Name, Selector)> {
+fn place(i: Input<'_>) -> Parsed<'_, Base> {
     let (rest, base) = expect("a name", Inlined(name)).parse(i)?;
+    let component = preceded((ahead(b"."), adjacent_word), component);
     let index = added(deeper(operand));
     let index = delimited(symbol(b'['), index, expect("`]`", symbol(b']')));
-    let selector = alt((
-        map(preceded((ahead(b"."), adjacent_word), component), Selector::Component),
-        map(index, Selector::Element),
-        success(Selector::None),
-    ));
-    map(selector, |selector| (base, selector)).parse(rest)
+    alt((
+        map(component, |component| Base::Component { base, component }),
+        map(index, |index| Base::Element { base, index }),
+        success(Base::Name(base)),
+    ))
+    .parse(rest)
 }
 
 /// That a word follows. On another line a dot begins a directive, and a semicolon is missing.
@@ -207,22 +195,14 @@ fn bracketed<'a>(i: Input<'a>) -> Parsed<'a, Address> {
         preceded(symbol(b'+'), offset),
         success(Offset::None),
     ));
-    let (base, (rest, offset)) = match base {
-        None => (Base::Absent, offset(rest)?),
-        Some((base, Selector::None)) => (Base::Name(base), { sum }.parse(rest)?),
-        Some((base, Selector::Component(component))) => {
-            (Base::Component { base, component }, { sum }.parse(rest)?)
-        }
-        Some((base, Selector::Element(index))) => {
-            (Base::Element { base, index }, { sum }.parse(rest)?)
-        }
-    };
+    let alone = preceded(given(base.is_none()), offset);
+    let (rest, offset) = alt((alone, sum)).parse(rest)?;
     let more = preceded(symbol(b','), operand_list(b']', "`,` or `]`"));
     let close = value(List::EMPTY, expect("`]`", symbol(b']')));
     let unified = |i: Input<'a>| preceded(given(i.gap().is_empty()), word("unified")).parse(i);
     let (rest, (list, unified)) = (alt((more, close)), opt(unified)).parse(rest)?;
     let address = Address {
-        base,
+        base: base.unwrap_or(Base::Absent),
         offset,
         rest: list,
         unified: unified.is_some(),

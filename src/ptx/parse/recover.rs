@@ -3,15 +3,9 @@
 
 use std::cell::Cell;
 
-use nom::branch::alt;
-use nom::combinator::{not, opt, value};
-use nom::multi::many0_count;
-use nom::sequence::preceded;
-use nom::{Err, Input as _, Parser};
-
 use super::MAX_ERRORS;
-use super::input::{Input, Parsed, Rule, mismatch};
-use super::token::{ahead, byte, dotted_of, lexeme, quoted, symbol, token};
+use super::token::*;
+use crate::diag::Span;
 use crate::ptx::error::{ParseError, ParseErrorKind};
 use crate::ptx::lex;
 
@@ -96,8 +90,12 @@ pub(super) fn any_token(i: Input<'_>) -> Parsed<'_, ()> {
 /// That a function begins here, first on its line; nothing is taken.
 fn function_start(i: Input<'_>) -> Parsed<'_, ()> {
     let (_, _) = dotted_of(&["entry", "func", "visible", "extern", "weak"]).parse(i)?;
-    let mut line = i.before().iter().rev().take_while(|byte| **byte != b'\n');
-    match line.all(u8::is_ascii_whitespace) {
+    let mut line = i
+        .slice(Span::new(0, i.at))
+        .bytes()
+        .rev()
+        .take_while(|byte| *byte != b'\n');
+    match line.all(|byte| byte.is_ascii_whitespace()) {
         true => Ok((i, ())),
         false => mismatch(),
     }

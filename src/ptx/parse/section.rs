@@ -5,20 +5,9 @@
 
 use std::cell::RefCell;
 
-use nom::Parser;
-use nom::branch::alt;
-use nom::bytes::complete::take_while;
-use nom::combinator::{eof, map, not, opt, value};
-use nom::multi::{many_till, many0, many0_count};
-use nom::sequence::{pair, preceded, separated_pair, terminated};
-
 use super::expr::joined;
-use super::input::{Input, Parsed, Rule, fail};
 use super::recover::any_token;
-use super::token::{
-    added, ahead, byte, dotted_of, expect, gathered, given, identifier, integer, integer64, int_literal,
-    keyword, lexeme, number_ahead, operands, spanned, stored, string, symbol, token, word,
-};
+use super::token::*;
 use crate::ptx::ast::{File, Inlined, Loc, Section, SectionLine};
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::expr::{Binary, Expr, ExprKind, Int};
@@ -61,26 +50,21 @@ pub(super) fn place(i: Input<'_>) -> Parsed<'_, (u32, u32, u32)> {
 fn inlined(i: Input<'_>) -> Parsed<'_, Inlined> {
     let label = expect("the label of the function's name", section_name);
     let function = preceded(expect("`function_name`", keyword("function_name")), label);
+    let offset = below("an offset", 1 << 63);
     let offset = opt(preceded(symbol(b'+'), offset));
-    let inlined_at = (expect("`,`", symbol(b',')), expect("`inlined_at`", keyword("inlined_at")));
+    let inlined_at = (
+        expect("`,`", symbol(b',')),
+        expect("`inlined_at`", keyword("inlined_at")),
+    );
     let parts = (function, offset, preceded(inlined_at, place));
     let inlined = |(function, offset, (file, line, column))| Inlined {
         function,
-        offset: Option::unwrap_or_default(offset),
+        offset: Option::<i64>::unwrap_or_default(offset),
         file,
         line,
         column,
     };
     map(parts, inlined).parse(i)
-}
-
-fn offset(i: Input<'_>) -> Parsed<'_, i64> {
-    let (rest, (value, span)) = spanned(integer64("an offset")).parse(i)?;
-    let (what, limit) = ("an offset", 1 << 63);
-    match i64::try_from(value) {
-        Ok(value) => Ok((rest, value)),
-        Err(_) => fail(rest, ParseErrorKind::OutOfRange { what, limit }, span),
-    }
 }
 
 /// A name, which may begin with a dot.
@@ -153,7 +137,10 @@ fn section_line(i: Input<'_>) -> Parsed<'_, SectionLine> {
     let label = expect("a label, `.b8`, `.b16`, `.b32` or `.b64`", section_name);
     let label = terminated(label, expect("`:`", symbol(b':')));
     alt((
-        map((ty, values), |(ty, values)| SectionLine::Data { ty, values }),
+        map((ty, values), |(ty, values)| SectionLine::Data {
+            ty,
+            values,
+        }),
         map(label, SectionLine::Label),
     ))
     .parse(i)

@@ -1,17 +1,22 @@
 //! Tokens, the combinators that all rules share, and the words for what is missing.
 //!
+//! This and the combinators of nom are what rules are written with, so the other files of the grammar
+//! take them all from here.
+//!
 //! A lexeme is the bytes alone; a token is a lexeme with the blanks behind it. A rule that only looks
 //! ahead uses lexemes.
 
-use nom::branch::alt;
-use nom::bytes::complete::take_till;
-use nom::combinator::{map, map_opt, opt, value};
-use nom::multi::{many1, separated_list1};
-use nom::sequence::{delimited, preceded, terminated};
-use nom::{Err, Input as _, Parser};
+pub(super) use nom::branch::alt;
+pub(super) use nom::bytes::complete::{take_till, take_while};
+pub(super) use nom::character::complete::digit1;
+pub(super) use nom::combinator::{eof, map, map_opt, not, opt, peek, success, value, verify};
+pub(super) use nom::multi::{fold_many0, many_till, many0, many0_count, many1, separated_list1};
+pub(super) use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
+pub(super) use nom::{Err, Input as _, Parser};
 
 use super::MAX_DEPTH;
-use super::input::{Inlined, Input, Parsed, Rule, blanks, fail, mismatch};
+use super::expr::expression;
+pub(super) use super::input::*;
 use crate::diag::{Span, nearest};
 use crate::ptx::ast::{Dim, Pool, Pools};
 use crate::ptx::error::ParseErrorKind;
@@ -20,8 +25,6 @@ use crate::ptx::instr::Operand;
 use crate::ptx::lex::{self, Literal};
 use crate::ptx::names::Name;
 use crate::ptx::pool::{Id, List};
-
-use super::expr::expression;
 
 // Lexemes.
 
@@ -46,27 +49,19 @@ pub(super) fn text<'a, T>(mut lexeme: impl Rule<'a, T>) -> impl Rule<'a, &'a str
 /// One byte.
 #[inline(always)]
 pub(super) fn byte<'a>(wanted: u8) -> impl Rule<'a, ()> {
-    Inlined(move |i: Input<'a>| match i.bytes().first() {
-        Some(&found) if found == wanted => Ok((i.take_from(1), ())),
-        _ => mismatch(),
-    })
+    lexeme(move |rest| usize::from(rest.first() == Some(&wanted)))
 }
 
 /// Bytes that are spelled so, whatever follows.
 pub(super) fn spelled<'a>(text: &'static str) -> impl Rule<'a, ()> {
-    lexeme(move |rest| match rest.starts_with(text.as_bytes()) {
-        true => text.len(),
-        false => 0,
-    })
+    lexeme(move |rest| text.len() * usize::from(rest.starts_with(text.as_bytes())))
 }
 
 /// Bytes that are spelled so, and are as many as `len` says.
 #[inline(always)]
 fn exactly<'a>(text: &'static str, len: fn(&'a [u8]) -> usize) -> impl Rule<'a, ()> {
-    lexeme(move |rest| match rest.starts_with(text.as_bytes()) {
-        true if len(rest) == text.len() => text.len(),
-        _ => 0,
-    })
+    let found = move |rest: &'a [u8]| rest.starts_with(text.as_bytes()) && len(rest) == text.len();
+    lexeme(move |rest| text.len() * usize::from(found(rest)))
 }
 
 /// A word after a dot, without the dot.
@@ -78,7 +73,7 @@ pub(super) fn dotted(i: Input<'_>) -> Parsed<'_, &str> {
 /// One of some words after a dot.
 pub(super) fn dotted_of<'a>(words: &'static [&'static str]) -> impl Rule<'a, &'static str> {
     map_opt(dotted, |found| {
-        words.iter().copied().find(|word| *word == found)
+        words.iter().find(|word| **word == found).copied()
     })
 }
 
@@ -88,19 +83,19 @@ pub(super) fn identifier(i: Input<'_>) -> Parsed<'_, &str> {
     text(lexeme(lex::identifier)).parse(i)
 }
 
-/// That something comes next that begins as identifiers do.
-pub(super) fn identifier_ahead(i: Input<'_>) -> Parsed<'_, ()> {
-    let begins = |&byte: &u8| lex::starts_identifier(byte);
-    given(i.bytes().first().is_some_and(begins)).parse(i)
-}
-
-/// That one of some bytes comes next, which is not taken.
+/// That a byte of some kind comes next, which is not taken.
 #[inline(always)]
-pub(super) fn ahead<'a, const N: usize>(bytes: &'static [u8; N]) -> impl Rule<'a, ()> {
-    Inlined(move |i: Input<'a>| match i.bytes().first() {
-        Some(next) if bytes.contains(next) => Ok((i, ())),
+pub(super) fn next<'a>(kind: impl Fn(u8) -> bool) -> impl Rule<'a, ()> {
+    Inlined(move |i: Input<'a>| match i.bytes() {
+        [next, ..] if kind(*next) => Ok((i, ())),
         _ => mismatch(),
     })
+}
+
+/// That one of some bytes comes next.
+#[inline(always)]
+pub(super) fn ahead<'a, const N: usize>(bytes: &'static [u8; N]) -> impl Rule<'a, ()> {
+    next(|byte| bytes.contains(&byte))
 }
 
 /// Whether a condition holds, whatever the text.
@@ -185,10 +180,14 @@ pub(super) fn integer64<'a>(what: &'static str) -> impl Rule<'a, u64> {
 
 /// A plain integer below 2^32.
 pub(super) fn integer<'a>(what: &'static str) -> impl Rule<'a, u32> {
+    below(what, 1 << 32)
+}
+
+/// A plain integer below the limit of its type.
+pub(super) fn below<'a, T: TryFrom<u64>>(what: &'static str, limit: u64) -> impl Rule<'a, T> {
     move |i| {
         let (rest, (value, span)) = spanned(integer64(what)).parse(i)?;
-        let limit = 1 << 32;
-        match u32::try_from(value) {
+        match T::try_from(value) {
             Ok(value) => Ok((rest, value)),
             Err(_) => fail(rest, ParseErrorKind::OutOfRange { what, limit }, span),
         }
@@ -216,17 +215,13 @@ fn unterminated(i: Input<'_>) -> Parsed<'_, Name> {
 /// The end of a statement. A missing semicolon is shown behind the last token, as the next one
 /// usually stands on another line.
 pub(super) fn semicolon(i: Input<'_>) -> Parsed<'_, ()> {
-    let ended = expect("`,` or `;`", symbol(b';')).parse(i);
-    ended.map_err(|error| {
-        error.map(|mut problem| {
-            if let Some(broken) = &mut problem.0
-                && i.gap().contains('\n')
-            {
-                broken.0.span = Span::new(i.end, i.end + 1);
-            }
-            problem
-        })
-    })
+    match expect("`,` or `;`", symbol(b';')).parse(i) {
+        Err(Err::Failure(Problem(Some(mut broken)))) if i.gap().contains('\n') => {
+            broken.0.span = Span::new(i.end, i.end + 1);
+            Err(Err::Failure(Problem(Some(broken))))
+        }
+        ended => ended,
+    }
 }
 
 /// `<10>`
@@ -286,7 +281,9 @@ pub(super) fn stored<'a, T: Copy>(rule: impl Rule<'a, Vec<T>>) -> impl Rule<'a, 
 where
     Pools: Pool<T>,
 {
-    build(rule, Input::store)
+    build(rule, |i, mut nodes| {
+        i.state.module.borrow_mut().pools.drain(&mut nodes, 0)
+    })
 }
 
 /// One or more of something, with commas between.
@@ -335,10 +332,7 @@ pub(super) fn deeper<'a, T>(mut rule: impl Rule<'a, T>) -> impl Rule<'a, T> {
 
 /// A rule that must match here; `what` says what is missing if it does not.
 #[inline(always)]
-pub(super) fn expect<'a, T>(
-    what: &'static str,
-    mut rule: impl Rule<'a, T>,
-) -> impl Rule<'a, T> {
+pub(super) fn expect<'a, T>(what: &'static str, mut rule: impl Rule<'a, T>) -> impl Rule<'a, T> {
     Inlined(move |i| match rule.parse(i) {
         Err(Err::Error(_)) => missing(i, what),
         result => result,
@@ -371,20 +365,17 @@ pub(super) fn found(i: Input<'_>) -> (String, Span) {
     (words, i.span(len))
 }
 
-/// The failure that a directive does not exist, or not here.
+/// The failure that a directive does not exist, or not here, where these are `known`.
 pub(super) fn unknown_directive<'a, T>(
     place: &'static str,
-    known: &'static [&'static str],
+    known: &'static str,
 ) -> impl Rule<'a, T> {
     move |i| {
-        let (_, name) = opt(dotted).parse(i)?;
-        let name = name.unwrap_or_default();
-        // `nearest` returns one of `known`, which live for ever.
-        let meant = nearest(name, known.iter().copied());
+        let (_, name) = map(opt(dotted), Option::unwrap_or_default).parse(i)?;
         let kind = ParseErrorKind::UnknownDirective {
             name: name.to_string(),
             place,
-            nearest: known.iter().copied().find(|k| Some(*k) == meant),
+            nearest: nearest(name, known.split(' ')),
         };
         fail(i, kind, i.span(1 + name.len()))
     }
