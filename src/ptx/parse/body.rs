@@ -93,28 +93,19 @@ fn empty(i: Input<'_>) -> Parsed<'_, StmtKind> {
 
 /// `name:`, with the list of targets or the prototype that it names.
 fn labelled(i: Input<'_>) -> Parsed<'_, StmtKind> {
-    let colon = (
-        lexeme(lex::identifier),
-        ahead(b": \t\r\n/"),
-        blanks,
-        byte(b':'),
-    );
+    let colon = preceded(ahead(b": \t\r\n/"), (blanks, byte(b':')));
+    let colon = preceded(lexeme(lex::identifier), colon);
     let label = terminated(expect("a label", name), symbol(b':'));
     let (rest, label) = preceded(peek(colon), label).parse(i)?;
     let targets = |name| preceded(word(name), terminated(list(target), semicolon));
     let prototype = preceded(word("callprototype"), prototype);
+    let branch = |targets| StmtKind::BranchTargets { label, targets };
+    let call = |targets| StmtKind::CallTargets { label, targets };
+    let indirect = |prototype| StmtKind::CallPrototype { label, prototype };
     alt((
-        map(targets("branchtargets"), |targets| {
-            StmtKind::BranchTargets { label, targets }
-        }),
-        map(targets("calltargets"), |targets| StmtKind::CallTargets {
-            label,
-            targets,
-        }),
-        map(prototype, |prototype| StmtKind::CallPrototype {
-            label,
-            prototype,
-        }),
+        map(targets("branchtargets"), branch),
+        map(targets("calltargets"), call),
+        map(prototype, indirect),
         success(StmtKind::Label(label)),
     ))
     .parse(rest)
@@ -134,12 +125,10 @@ fn directive<'a>(i: Input<'a>) -> Parsed<'a, StmtKind> {
         let (rest, directive) = token(labelled).parse(rest)?;
         fail(rest, ParseErrorKind::MissingLabel { directive }, i.to(rest))
     };
-    let intermediate = preceded(word("loc_intermediate"), place);
+    let intermediate = |(file, line, column)| StmtKind::LocIntermediate { file, line, column };
     alt((
         map(loc, StmtKind::Loc),
-        map(intermediate, |(file, line, column)| {
-            StmtKind::LocIntermediate { file, line, column }
-        }),
+        map(preceded(word("loc_intermediate"), place), intermediate),
         map(file, StmtKind::File),
         map(pragma, StmtKind::Pragma),
         map(decl(linkage), StmtKind::Decl),
@@ -150,30 +139,29 @@ fn directive<'a>(i: Input<'a>) -> Parsed<'a, StmtKind> {
 }
 
 /// `@p` or `@!p`
-fn guard<'a>(i: Input<'a>) -> Parsed<'a, Guard> {
+fn guard(i: Input<'_>) -> Parsed<'_, Guard> {
     let pred = expect("a predicate register", name);
     let guard = preceded(symbol(b'@'), pair(opt(symbol(b'!')), pred));
     let (rest, ((not, pred), span)) = spanned(guard).parse(i)?;
-    let scope = |i: Input<'a>| fail(i, ParseErrorKind::GuardedScope, span);
-    let directive = |i: Input<'a>| fail(i, ParseErrorKind::GuardedDirective, span);
     let negated = not.is_some();
-    let guard = Guard {
-        pred,
-        negated,
-        span,
-    };
-    alt((
-        preceded(ahead(b"{"), scope),
-        preceded(ahead(b"."), directive),
-        success(guard),
-    ))
-    .parse(rest)
+    match opt(one_of("{.")).parse(rest)?.1 {
+        Some('{') => fail(rest, ParseErrorKind::GuardedScope, span),
+        Some(_) => fail(rest, ParseErrorKind::GuardedDirective, span),
+        None => Ok((
+            rest,
+            Guard {
+                pred,
+                negated,
+                span,
+            },
+        )),
+    }
 }
 
 /// `@p opcode.mods operands;`
 fn instruction(i: Input<'_>) -> Parsed<'_, StmtKind> {
-    let (rest, guard) =
-        alt((map(guard, Some), value(None, next(lex::starts_identifier)))).parse(i)?;
+    let unguarded = value(None, next(lex::starts_identifier));
+    let (rest, guard) = alt((map(guard, Some), unguarded)).parse(i)?;
     let (rest, ((opcode, mods), opcode_span)) = spanned(opcode).parse(rest)?;
     if guard.is_some() && ahead(b":").parse(rest).is_ok() {
         return fail(rest, ParseErrorKind::GuardedDirective, i.to(rest));

@@ -149,9 +149,9 @@ pub(super) fn modifier<'a>(shape: Shape, widest: u8) -> impl Rule<'a, Part> {
 /// `.attribute(.managed, .unified(a, b))`
 pub(super) fn attributes(i: Input<'_>) -> Parsed<'_, List<Attribute>> {
     let integer = || integer64("an integer");
-    let open = || expect("`(`", symbol(b'('));
-    let close = || expect("`)`", symbol(b')'));
-    let halves = separated_pair(integer(), expect("`,`", symbol(b',')), integer());
+    let open = || mark("`(`");
+    let close = || mark("`)`");
+    let halves = separated_pair(integer(), mark("`,`"), integer());
     let unified = preceded(word("unified"), delimited(open(), halves, close()));
     let attribute = alt((
         value(Attribute::Managed, word("managed")),

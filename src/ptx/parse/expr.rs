@@ -12,7 +12,7 @@ use crate::ptx::names::Name;
 use crate::ptx::pool::Id;
 
 /// A number with an optional minus that is a whole expression: a comma, bracket or semicolon follows.
-pub(super) fn lone_number(i: Input<'_>) -> Parsed<'_, (Literal, Span)> {
+pub(super) fn lone_number(i: Input<'_>) -> Parsed<'_, Literal> {
     let signed = spanned(pair(opt(symbol(b'-')), literal));
     let (rest, ((minus, literal), span)) = terminated(signed, ahead(b",;]})")).parse(i)?;
     let number = match (minus, literal) {
@@ -23,7 +23,7 @@ pub(super) fn lone_number(i: Input<'_>) -> Parsed<'_, (Literal, Span)> {
         }
         _ => return fail(rest, ParseErrorKind::SignedExactFloat, span),
     };
-    Ok((rest, (number, span)))
+    Ok((rest, number))
 }
 
 /// A constant expression.
@@ -32,7 +32,7 @@ pub(super) fn expression(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
         kind: ExprKind::from(number),
         span,
     };
-    alt((added(map(lone_number, node)), conditional)).parse(i)
+    alt((added(map(spanned(lone_number), node)), conditional)).parse(i)
 }
 
 /// `a ? b : c` or less.
@@ -43,7 +43,7 @@ pub(super) fn conditional(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
 /// `a ? b : c` or less, of which the `first` primary expression may be read already.
 pub(super) fn conditional_from<'a>(first: Option<Id<Expr>>) -> impl Rule<'a, Id<Expr>> {
     deeper(move |i| {
-        let branches = separated_pair(conditional, expect("`:`", symbol(b':')), conditional);
+        let branches = separated_pair(conditional, mark("`:`"), conditional);
         let (rest, condition) = operators(i, first, 1)?;
         let (rest, branches) = opt(preceded(symbol(b'?'), branches)).parse(rest)?;
         let Some((then, otherwise)) = branches else {
@@ -85,16 +85,14 @@ fn unary(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
 
 /// `-a`, `(.s64) a` and the like.
 fn prefixed(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
-    let cast = alt((
-        value(Unary::CastS64, word("s64")),
-        value(Unary::CastU64, word("u64")),
-    ));
+    let signed = value(Unary::CastS64, word("s64"));
+    let cast = alt((signed, value(Unary::CastU64, word("u64"))));
     let op = alt((
         value(Unary::Plus, symbol(b'+')),
         value(Unary::Minus, symbol(b'-')),
         value(Unary::Not, symbol(b'!')),
         value(Unary::Complement, symbol(b'~')),
-        delimited(symbol(b'('), cast, expect("`)`", symbol(b')'))),
+        delimited(symbol(b'('), cast, mark("`)`")),
     ));
     let (rest, ((op, operand), span)) = spanned(pair(op, deeper(unary))).parse(i)?;
     let kind = i.state.module.borrow()[operand].kind;
@@ -107,7 +105,7 @@ fn prefixed(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
 
 /// `(expression)`
 fn parenthesised(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
-    delimited(symbol(b'('), conditional, expect("`)`", symbol(b')'))).parse(i)
+    delimited(symbol(b'('), conditional, mark("`)`")).parse(i)
 }
 
 /// A number or `mask(symbol)`.

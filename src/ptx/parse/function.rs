@@ -37,10 +37,8 @@ pub(super) fn function<'a>(linkage: Linkage) -> impl Rule<'a, Id<Function>> {
 
 /// Everything before the body.
 fn header(i: Input<'_>, linkage: Linkage) -> Parsed<'_, Function> {
-    let kind = alt((
-        value(FunctionKind::Entry, word("entry")),
-        value(FunctionKind::Func, word("func")),
-    ));
+    let entry = value(FunctionKind::Entry, word("entry"));
+    let kind = alt((entry, value(FunctionKind::Func, word("func"))));
     let (rest, (kind, attributes)) = (kind, opt(attributes)).parse(i)?;
     let (rest, results) = match kind {
         FunctionKind::Func => params(rest)?,
@@ -99,28 +97,20 @@ pub(super) fn prototype(i: Input<'_>) -> Parsed<'_, Id<Function>> {
 fn params(i: Input<'_>) -> Parsed<'_, List<Param>> {
     let params = terminated(list(param), expect("`,` or `)`", symbol(b')')));
     let params = alt((value(List::EMPTY, symbol(b')')), params));
-    map(
-        opt(preceded(symbol(b'('), params)),
-        Option::unwrap_or_default,
-    )
-    .parse(i)
+    let params = opt(preceded(symbol(b'('), params));
+    map(params, Option::unwrap_or_default).parse(i)
 }
 
 /// `.param .align 8 .b8 name[16]`, `.param .u64 .ptr .global .align 16 name`, `.reg .b32 %r1`
 fn param(i: Input<'_>) -> Parsed<'_, Param> {
-    let space = alt((
-        value(Space::Param, word("param")),
-        value(Space::Reg, word("reg")),
-    ));
+    let reg = value(Space::Reg, word("reg"));
+    let space = alt((value(Space::Param, word("param")), reg));
     let space = expect("`.param` or `.reg`", space);
     let (rest, (hidden, space)) = (opt(word("hidden")), space).parse(i)?;
     let part = |shape: Shape| {
         let late = shape.ptr.is_none() && shape.ty.is_some();
-        alt((
-            align(late),
-            value(Part::Ptr, word("ptr")),
-            modifier(shape, 4),
-        ))
+        let ptr = value(Part::Ptr, word("ptr"));
+        alt((align(late), ptr, modifier(shape, 4)))
     };
     let (rest, found) = shape(Shape::default(), part)(rest)?;
     let (rest, ()) = expect("a type or a name", not(dotted)).parse(rest)?;

@@ -139,7 +139,7 @@ fn version(i: Input<'_>) -> Parsed<'_, ItemKind> {
 
 /// `.alias alias, aliasee;`
 fn alias(i: Input<'_>) -> Parsed<'_, ItemKind> {
-    let comma = expect("`,`", symbol(b','));
+    let comma = mark("`,`");
     let alias = terminated(expect("the name of the alias", name), comma);
     let aliasee = terminated(expect("the name of a function", name), semicolon);
     let names = preceded(word("alias"), (alias, aliasee));
@@ -154,22 +154,19 @@ fn pragma(i: Input<'_>) -> Parsed<'_, List<Name>> {
 
 /// `@@dwarf ...`: the rest of the line.
 fn dwarf(i: Input<'_>) -> Parsed<'_, ItemKind> {
-    let line = map(take_till(|byte| byte == b'\n'), |line: Input<'_>| {
-        line.piece().trim_end()
-    });
-    let line = preceded(token(spelled("@@")), token(line));
+    let line = map(take_till(|byte| byte == b'\n'), Input::piece);
+    let line = preceded(token(spelled("@@")), token(map(line, str::trim_end)));
     map(interned(line), ItemKind::Dwarf).parse(i)
 }
 
 /// A function or variable at module scope.
 fn declaration<'a>(i: Input<'a>) -> Parsed<'a, ItemKind> {
     let (i, linkage) = linkage(i)?;
+    let unopened = |i: Input<'a>| fail(i, ParseErrorKind::Unopened, i.span(1));
     alt((
         map(function(linkage), ItemKind::Function),
         map(decl(linkage), ItemKind::Decl),
-        preceded(ahead(b"}"), |i: Input<'a>| {
-            fail(i, ParseErrorKind::Unopened, i.span(1))
-        }),
+        preceded(ahead(b"}"), unopened),
         preceded(not(dotted), |i: Input<'a>| missing(i, "a directive")),
         unknown_directive("at module scope", MODULE_DIRECTIVES),
     ))

@@ -60,7 +60,7 @@ fn half(i: Input<'_>) -> Parsed<'_, Option<Name>> {
 
 /// A number or an expression that does not begin with a name.
 fn constant(i: Input<'_>) -> Parsed<'_, OperandKind> {
-    let number = |(number, _)| match number {
+    let number = |number| match number {
         Literal::Int(int) => OperandKind::Int(int),
         Literal::Float(float) => OperandKind::Float(float),
     };
@@ -75,11 +75,9 @@ fn negated(i: Input<'_>) -> Parsed<'_, OperandKind> {
     let whole = || interned(terminated(token(plain()), ahead(ENDS)));
     let part = interned(terminated(plain(), peek(byte(b'.'))));
     let part = preceded(symbol(b'-'), pair(part, component));
+    let negated = |(base, component)| OperandKind::NegComponent { base, component };
     alt((
-        map(part, |(base, component)| OperandKind::NegComponent {
-            base,
-            component,
-        }),
+        map(part, negated),
         map(preceded(symbol(b'-'), whole()), OperandKind::Neg),
         map(preceded(symbol(b'!'), whole()), OperandKind::Not),
     ))
@@ -144,7 +142,7 @@ fn place(i: Input<'_>) -> Parsed<'_, Base> {
     let (rest, base) = expect("a name", Inlined(name)).parse(i)?;
     let component = preceded((ahead(b"."), adjacent_word), component);
     let index = added(deeper(operand));
-    let index = delimited(symbol(b'['), index, expect("`]`", symbol(b']')));
+    let index = delimited(symbol(b'['), index, mark("`]`"));
     alt((
         map(component, |component| Base::Component { base, component }),
         map(index, |index| Base::Element { base, index }),
@@ -155,25 +153,15 @@ fn place(i: Input<'_>) -> Parsed<'_, Base> {
 
 /// That a word follows. On another line a dot begins a directive, and a semicolon is missing.
 fn adjacent_word(i: Input<'_>) -> Parsed<'_, ()> {
-    let (_, _) = dotted(i)?;
-    match i.gap().contains('\n') {
-        true => mismatch(),
-        false => Ok((i, ())),
-    }
+    preceded(given(!i.gap().contains('\n')), value((), peek(dotted))).parse(i)
 }
 
 /// `.x`
 fn component(i: Input<'_>) -> Parsed<'_, Component> {
     let (rest, word) = token(preceded(byte(b'.'), text(opt(lexeme(lex::word))))).parse(i)?;
-    let component = match word {
-        "x" => Component::Xyzw(0),
-        "y" => Component::Xyzw(1),
-        "z" => Component::Xyzw(2),
-        "w" => Component::Xyzw(3),
-        "r" => Component::Rgba(0),
-        "g" => Component::Rgba(1),
-        "b" => Component::Rgba(2),
-        "a" => Component::Rgba(3),
+    let component = match ("xyzw".find(word), "rgba".find(word)) {
+        (Some(at), _) if word.len() == 1 => Component::Xyzw(at as u8),
+        (_, Some(at)) if word.len() == 1 => Component::Rgba(at as u8),
         _ => Component::Other(i.intern(word)),
     };
     Ok((rest, component))
@@ -198,7 +186,7 @@ fn bracketed<'a>(i: Input<'a>) -> Parsed<'a, Address> {
     let alone = preceded(given(base.is_none()), offset);
     let (rest, offset) = alt((alone, sum)).parse(rest)?;
     let more = preceded(symbol(b','), operand_list(b']', "`,` or `]`"));
-    let close = value(List::EMPTY, expect("`]`", symbol(b']')));
+    let close = value(List::EMPTY, mark("`]`"));
     let unified = |i: Input<'a>| preceded(given(i.gap().is_empty()), word("unified")).parse(i);
     let (rest, (list, unified)) = (alt((more, close)), opt(unified)).parse(rest)?;
     let address = Address {
@@ -211,7 +199,7 @@ fn bracketed<'a>(i: Input<'a>) -> Parsed<'a, Address> {
 }
 
 fn offset<'a>(i: Input<'a>) -> Parsed<'a, Offset> {
-    let (rest, number) = opt(lone_number).parse(i)?;
+    let (rest, number) = opt(spanned(lone_number)).parse(i)?;
     match number {
         Some((Literal::Int(int), _)) => Ok((rest, Offset::Imm(int.value()))),
         Some((Literal::Float(_), span)) => {

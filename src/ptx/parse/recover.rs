@@ -90,13 +90,6 @@ pub(super) fn any_token(i: Input<'_>) -> Parsed<'_, ()> {
 /// That a function begins here, first on its line; nothing is taken.
 fn function_start(i: Input<'_>) -> Parsed<'_, ()> {
     let (_, _) = dotted_of(&["entry", "func", "visible", "extern", "weak"]).parse(i)?;
-    let mut line = i
-        .slice(Span::new(0, i.at))
-        .bytes()
-        .rev()
-        .take_while(|byte| *byte != b'\n');
-    match line.all(|byte| byte.is_ascii_whitespace()) {
-        true => Ok((i, ())),
-        false => mismatch(),
-    }
+    let line = i.slice(Span::new(0, i.at)).rsplit('\n').next();
+    given(line.is_some_and(|line| line.trim_ascii().is_empty())).parse(i)
 }

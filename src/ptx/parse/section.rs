@@ -52,10 +52,7 @@ fn inlined(i: Input<'_>) -> Parsed<'_, Inlined> {
     let function = preceded(expect("`function_name`", keyword("function_name")), label);
     let offset = below("an offset", 1 << 63);
     let offset = opt(preceded(symbol(b'+'), offset));
-    let inlined_at = (
-        expect("`,`", symbol(b',')),
-        expect("`inlined_at`", keyword("inlined_at")),
-    );
+    let inlined_at = (mark("`,`"), expect("`inlined_at`", keyword("inlined_at")));
     let parts = (function, offset, preceded(inlined_at, place));
     let inlined = |(function, offset, (file, line, column))| Inlined {
         function,
@@ -78,7 +75,7 @@ pub(super) fn section(i: Input<'_>) -> Parsed<'_, Id<Section>> {
     let name = expect("the name of the section", section_name);
     let (open, name) = preceded(word("section"), name).parse(i)?;
     let line = preceded(not(alt((ahead(b"}"), value((), eof)))), section_line);
-    let lines = preceded(expect("`{`", symbol(b'{')), stored(many0(line)));
+    let lines = preceded(mark("`{`"), stored(many0(line)));
     let (rest, lines) = terminated(lines, closed(open)).parse(open)?;
     Ok((rest, rest.add(Section { name, lines })))
 }
@@ -109,7 +106,7 @@ pub(super) fn intermediate_source<'a>(i: Input<'a>) -> Parsed<'a, Name> {
     let other = alt((value((), string), other_language, any_token));
     let other = preceded(not(ahead(b"}")), other);
     let inside = many0_count(alt((opening, closing, other)));
-    let (rest, _) = preceded(expect("`{`", symbol(b'{')), inside).parse(start)?;
+    let (rest, _) = preceded(mark("`{`"), inside).parse(start)?;
     let innermost = open.borrow().last().copied().unwrap_or(start);
     let (rest, ()) = closed(innermost).parse(rest)?;
     Ok((rest, rest.intern(i.slice(start.to(rest)))))
@@ -127,23 +124,14 @@ fn other_language<'a>(i: Input<'a>) -> Parsed<'a, ()> {
 }
 
 fn section_line(i: Input<'_>) -> Parsed<'_, SectionLine> {
-    let ty = alt((
-        value(Type::B8, word("b8")),
-        value(Type::B16, word("b16")),
-        value(Type::B32, word("b32")),
-        value(Type::B64, word("b64")),
-    ));
+    let types = [Type::B8, Type::B16, Type::B32, Type::B64];
+    let typed = |word: &str| types.into_iter().find(|ty| ty.text() == word);
     let values = gathered(operands(section_value));
     let label = expect("a label, `.b8`, `.b16`, `.b32` or `.b64`", section_name);
-    let label = terminated(label, expect("`:`", symbol(b':')));
-    alt((
-        map((ty, values), |(ty, values)| SectionLine::Data {
-            ty,
-            values,
-        }),
-        map(label, SectionLine::Label),
-    ))
-    .parse(i)
+    let label = terminated(label, mark("`:`"));
+    let data = pair(token(map_opt(dotted, typed)), values);
+    let data = map(data, |(ty, values)| SectionLine::Data { ty, values });
+    alt((data, map(label, SectionLine::Label))).parse(i)
 }
 
 /// A number, a label, `label+number` or `label-label`.
@@ -158,20 +146,16 @@ fn section_value(i: Input<'_>) -> Parsed<'_, Operand> {
 /// What is no number.
 fn section_sum(i: Input<'_>) -> Parsed<'_, OperandKind> {
     let label = || expect("a number or a label", section_name);
-    let op = alt((
-        value(Binary::Add, symbol(b'+')),
-        value(Binary::Sub, symbol(b'-')),
-    ));
+    let add = value(Binary::Add, symbol(b'+'));
+    let op = alt((add, value(Binary::Sub, symbol(b'-'))));
     let (rest, ((name, span), op)) = pair(spanned(label()), opt(op)).parse(i)?;
     let Some(op) = op else {
         return Ok((rest, OperandKind::Name(name)));
     };
     let kind = ExprKind::Symbol(name);
     let left = rest.add(Expr { kind, span });
-    let right = alt((
-        map(section_integer, ExprKind::Int),
-        map(label(), ExprKind::Symbol),
-    ));
+    let number = map(section_integer, ExprKind::Int);
+    let right = alt((number, map(label(), ExprKind::Symbol)));
     let right = map(spanned(right), |(kind, span)| Expr { kind, span });
     let (rest, right) = added(right).parse(rest)?;
     let sum = joined(rest, ExprKind::Binary(op, left, right), left, right);

@@ -8,7 +8,7 @@
 
 pub(super) use nom::branch::alt;
 pub(super) use nom::bytes::complete::{take_till, take_while};
-pub(super) use nom::character::complete::digit1;
+pub(super) use nom::character::complete::{digit1, one_of};
 pub(super) use nom::combinator::{eof, map, map_opt, not, opt, peek, success, value, verify};
 pub(super) use nom::multi::{fold_many0, many_till, many0, many0_count, many1, separated_list1};
 pub(super) use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
@@ -121,6 +121,11 @@ pub(super) fn symbol<'a>(wanted: u8) -> impl Rule<'a, ()> {
     token(byte(wanted))
 }
 
+/// The mark that `quoted` holds between its quotes, which must stand here.
+pub(super) fn mark<'a>(quoted: &'static str) -> impl Rule<'a, ()> {
+    expect(quoted, symbol(quoted.as_bytes()[1]))
+}
+
 /// `.word`
 pub(super) fn word<'a>(wanted: &'static str) -> impl Rule<'a, ()> {
     token(preceded(byte(b'.'), exactly(wanted, lex::word)))
@@ -226,13 +231,13 @@ pub(super) fn semicolon(i: Input<'_>) -> Parsed<'_, ()> {
 
 /// `<10>`
 pub(super) fn count(i: Input<'_>) -> Parsed<'_, Option<u32>> {
-    let close = expect("`>`", symbol(b'>'));
+    let close = mark("`>`");
     opt(delimited(symbol(b'<'), integer("a number of names"), close)).parse(i)
 }
 
 /// `[4][]`
 pub(super) fn dims(i: Input<'_>) -> Parsed<'_, List<Dim>> {
-    let size = terminated(expression, expect("`]`", symbol(b']')));
+    let size = terminated(expression, mark("`]`"));
     let dim = alt((value(None, symbol(b']')), map(size, Some)));
     let dims = many1(preceded(symbol(b'['), dim));
     map(opt(stored(dims)), Option::unwrap_or_default).parse(i)
