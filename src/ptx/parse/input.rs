@@ -222,23 +222,22 @@ impl<'a> nom::Input for Input<'a> {
         self.state.text.len() - self.at as usize
     }
 
-    /// The next bytes, to be read by [`Input::piece`] only, as an input does not know where it stops.
     fn take(&self, len: usize) -> Self {
-        let end = self.at + len as u32;
-        Self { end, ..*self }
+        self.take_split(len).1
     }
 
     fn take_from(&self, len: usize) -> Self {
         let at = self.at + len as u32;
-        Self {
-            at,
-            end: at,
-            ..*self
-        }
+        let (state, end) = (self.state, at);
+        Self { state, at, end }
     }
 
+    /// What is behind the next bytes, and these, to be read by [`Input::piece`] only: an input does not know
+    /// where it stops.
     fn take_split(&self, len: usize) -> (Self, Self) {
-        (self.take_from(len), self.take(len))
+        let rest = self.take_from(len);
+        let end = rest.at;
+        (rest, Self { end, ..*self })
     }
 
     fn position<P: Fn(u8) -> bool>(&self, predicate: P) -> Option<usize> {
