@@ -166,12 +166,10 @@ fn instruction(i: Input<'_>) -> Parsed<'_, StmtKind> {
     if guard.is_some() && ahead(b":").parse(rest).is_ok() {
         return fail(rest, ParseErrorKind::GuardedDirective, i.to(rest));
     }
-    let operand = match opcode {
-        Opcode::Known(Op::Call) | Opcode::Unknown(_) => call_operand,
-        Opcode::Known(_) => operand,
-    };
+    let call = matches!(opcode, Opcode::Known(Op::Call) | Opcode::Unknown(_));
+    let call = value((), preceded(given(call), operands(call_operand)));
     // These cannot begin an operand, so what is missing is the semicolon.
-    let operands = alt((ahead(b";}@"), value((), operands(operand))));
+    let operands = alt((ahead(b";}@"), call, value((), operands(operand))));
     let (rest, operands) = terminated(gathered(operands), semicolon).parse(rest)?;
     let instr = Instr {
         guard,
