@@ -272,7 +272,7 @@ pub struct Param {
 }
 
 /// `.ptr .global .align 16`: what a kernel parameter points to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ptr {
     /// The space; without one, the generic one.
     pub space: Option<Space>,

@@ -5,11 +5,11 @@
 //! list: the parser asks for what may stand where it is. Lines that begin with `#` are blank, as
 //! the preprocessor's line markers are.
 
-use nom::branch::alt;
-use nom::bytes::complete::{tag, take_till, take_until, take_while, take_while_m_n, take_while1};
+use nom::bytes::complete::{tag, take_till, take_until, take_while, take_while1};
+use nom::character::complete::one_of;
 use nom::combinator::{opt, recognize};
 use nom::error::{ErrorKind, ParseError as NomError};
-use nom::sequence::{pair, preceded};
+use nom::sequence::pair;
 use nom::{Err, IResult, Parser};
 
 use super::expr::{Float, Int};
@@ -141,12 +141,12 @@ pub(crate) fn word(input: &[u8]) -> usize {
     }
 }
 
-/// Length of the text in quotes at the start of `input`, which is a quote, without the quotes;
-/// `None` if the line ends before it does. There are no escapes.
-pub(crate) fn string(input: &[u8]) -> Option<usize> {
-    let body: IResult<&[u8], &[u8]> = take_till(|b| b == b'"' || b == b'\n')(&input[1..]);
-    let (rest, text) = body.ok()?;
-    (rest.first() == Some(&b'"')).then_some(text.len())
+/// Length of an identifier or of any other character, or 0 at the end.
+pub(crate) fn any(input: &[u8]) -> usize {
+    match (identifier(input), input) {
+        (0, [_, rest @ ..]) => 1 + rest.iter().take_while(|b| **b & 0xc0 == 0x80).count(),
+        (len, _) => len,
+    }
 }
 
 /// A number.
@@ -168,52 +168,42 @@ pub(crate) fn starts_number(input: &[u8]) -> bool {
 /// The number at the start of `input`, and its length.
 pub(crate) fn number(input: &[u8]) -> Result<(Literal, usize), Malformed> {
     let parsed = match input {
-        [b'0', b'x' | b'X', ..] => radix(input, 16, "xX"),
-        [b'0', b'b' | b'B', ..] => radix(input, 2, "bB"),
-        [b'0', b'f' | b'F', ..] => exact(input, 8),
-        [b'0', b'd' | b'D', ..] => exact(input, 16),
+        [b'0', b'x' | b'X', digits @ ..] => radix(digits, 16),
+        [b'0', b'b' | b'B', digits @ ..] => radix(digits, 2),
+        [b'0', b'f' | b'F', digits @ ..] => exact(digits, 8),
+        [b'0', b'd' | b'D', digits @ ..] => exact(digits, 16),
         _ => decimal(input),
     };
-    let (rest, literal) = parsed.map_err(|error| match error {
-        Err::Error(malformed) | Err::Failure(malformed) => malformed,
-        Err::Incomplete(_) => Malformed("not a number"),
-    })?;
-    match rest.first() {
-        Some(&next) if is(next, CONTINUE) => {
+    match parsed {
+        Ok((rest, _)) if rest.first().is_some_and(|&next| is(next, CONTINUE)) => {
             Err(Malformed("a letter or digit that does not belong here"))
         }
-        _ => Ok((literal, input.len() - rest.len())),
+        Ok((rest, literal)) => Ok((literal, input.len() - rest.len())),
+        Err(Err::Error(malformed) | Err::Failure(malformed)) => Err(malformed),
+        Err(Err::Incomplete(_)) => Err(Malformed("not a number")),
     }
 }
 
-/// `0x1F` or `0b101`, with an optional `U`.
-fn radix<'a>(input: &'a [u8], radix: u32, marks: &'static str) -> Lexed<'a, Literal> {
-    let digit = move |b: u8| char::from(b).is_digit(radix);
-    let mark = take_while_m_n(1, 1, |b| marks.as_bytes().contains(&b));
-    let digits = preceded(pair(tag(&b"0"[..]), mark), take_while1(digit));
+fn refuse<'a, T>(reason: &'static str) -> Lexed<'a, T> {
+    Err(Err::Failure(Malformed(reason)))
+}
+
+/// `1F` or `101` behind `0x` or `0b`, with an optional `U`.
+fn radix(input: &[u8], radix: u32) -> Lexed<'_, Literal> {
+    let digits = take_while1(|b| char::from(b).is_digit(radix));
     let (rest, (digits, suffix)) = pair(digits, opt(tag(&b"U"[..]))).parse(input)?;
     integer(rest, digits, radix, suffix.is_some())
 }
 
-/// `0f3F800000` or `0d3FF0000000000000`: `len` hexadecimal digits.
+/// `3F800000` behind `0f` or `3FF0000000000000` behind `0d`: `len` hexadecimal digits.
 fn exact(input: &[u8], len: usize) -> Lexed<'_, Literal> {
-    let digits = preceded(
-        take_while_m_n(2, 2, |_| true),
-        take_while(|b: u8| b.is_ascii_hexdigit()),
-    );
-    let (rest, digits) = { digits }.parse(input)?;
-    if digits.len() != len {
-        return Err(Err::Failure(Malformed(match len {
-            8 => "`0f` takes 8 hexadecimal digits",
-            _ => "`0d` takes 16 hexadecimal digits",
-        })));
+    let (rest, digits) = take_while(|b: u8| b.is_ascii_hexdigit())(input)?;
+    match value(digits, 16).filter(|_| digits.len() == len) {
+        Some(bits) if len == 8 => Ok((rest, Literal::Float(Float::F32(bits as u32)))),
+        Some(bits) => Ok((rest, Literal::Float(Float::F64(bits)))),
+        None if len == 8 => refuse("`0f` takes 8 hexadecimal digits"),
+        None => refuse("`0d` takes 16 hexadecimal digits"),
     }
-    let bits = value(digits, 16).ok_or(Err::Failure(TOO_BIG))?;
-    let float = match len {
-        8 => Float::F32(bits as u32),
-        _ => Float::F64(bits),
-    };
-    Ok((rest, Literal::Float(float)))
 }
 
 /// Decimal and octal integers, and floats.
@@ -225,48 +215,34 @@ fn decimal(input: &[u8]) -> Lexed<'_, Literal> {
         let octal = digits.len() > 1 && digits[0] == b'0';
         return integer(rest, digits, if octal { 8 } else { 10 }, suffix.is_some());
     }
-    let sign = opt(alt((tag(&b"+"[..]), tag(&b"-"[..]))));
-    let exponent = (
-        alt((tag(&b"e"[..]), tag(&b"E"[..]))),
-        sign,
-        take_while1(digit),
-    );
+    let exponent = (one_of("eE"), opt(one_of("+-")), take_while1(digit));
     let fraction = pair(tag(&b"."[..]), take_while(digit));
-    let float = (take_while(digit), opt(fraction), opt(exponent));
-    let (rest, text) = recognize(float).parse(input)?;
-    let parsed = std::str::from_utf8(text)
-        .ok()
-        .and_then(|text| text.parse::<f64>().ok());
-    match parsed {
+    let (rest, text) = recognize((opt(fraction), opt(exponent))).parse(rest)?;
+    let text = std::str::from_utf8(&input[..digits.len() + text.len()]);
+    match text.ok().and_then(|text| text.parse::<f64>().ok()) {
         Some(float) if float.is_finite() => {
             Ok((rest, Literal::Float(Float::Decimal(float.to_bits()))))
         }
-        Some(_) => Err(Err::Failure(Malformed("a float too big for 64 bits"))),
-        None => Err(Err::Failure(Malformed("not a float"))),
+        Some(_) => refuse("a float too big for 64 bits"),
+        None => refuse("not a float"),
     }
 }
 
-const TOO_BIG: Malformed = Malformed("an integer too big for 64 bits");
-
 fn integer<'a>(rest: &'a [u8], digits: &[u8], radix: u32, suffix: bool) -> Lexed<'a, Literal> {
     if digits.iter().any(|&b| !char::from(b).is_digit(radix)) {
-        return Err(Err::Failure(Malformed(
-            "a digit that is not octal after a leading 0",
-        )));
+        return refuse("a digit that is not octal after a leading 0");
     }
-    let bits = value(digits, radix).ok_or(Err::Failure(TOO_BIG))?;
+    let Some(bits) = value(digits, radix) else {
+        return refuse("an integer too big for 64 bits");
+    };
     let unsigned = suffix || bits > i64::MAX as u64;
     Ok((rest, Literal::Int(Int { bits, unsigned })))
 }
 
 /// The value of digits, if it fits.
 fn value(digits: &[u8], radix: u32) -> Option<u64> {
-    digits.iter().try_fold(0u64, |value, &digit| {
-        let digit = char::from(digit).to_digit(radix)?;
-        value
-            .checked_mul(u64::from(radix))?
-            .checked_add(u64::from(digit))
-    })
+    let digits = std::str::from_utf8(digits).ok()?;
+    u64::from_str_radix(digits, radix).ok()
 }
 
 #[cfg(test)]

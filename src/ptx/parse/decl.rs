@@ -2,9 +2,9 @@
 //!
 //! Source: PTX ISA 9.0, section 5.4.
 
-use super::{MODULE_DIRECTIVES, Parsed, Parser, error};
-use crate::diag::Span;
-use crate::ptx::ast::{Attribute, Decl, Declarator, Dim, Init, ItemKind, Linkage};
+use super::expr::expression;
+use super::token::*;
+use crate::ptx::ast::{Attribute, Decl, Declarator, Init, Linkage, Ptr};
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::expr::ExprKind;
 use crate::ptx::instr::ModKind;
@@ -12,242 +12,190 @@ use crate::ptx::lookup;
 use crate::ptx::pool::{Id, List};
 use crate::ptx::words::{Mod, Space, Type};
 
-/// What stands between the space and the name of a declaration.
+/// What stands between the space and the name of a declaration or parameter, as far as it is read.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Shape {
     pub(super) attributes: List<Attribute>,
     pub(super) align: Option<u32>,
     pub(super) vector: Option<u8>,
-    pub(super) ty: Type,
+    pub(super) ty: Option<Type>,
+    pub(super) ptr: Option<Ptr>,
 }
 
-/// What may stand before the space of a declaration.
-#[derive(Default)]
-pub(super) struct Early {
-    attributes: List<Attribute>,
-    align: Option<u32>,
+/// One part of a [`Shape`].
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    Attributes(List<Attribute>),
+    Align(u32),
+    Vector(u8),
+    Type(Type),
+    Ptr,
+    /// The space of what a pointer points to.
+    Space(Space),
 }
 
-impl Parser<'_> {
-    /// A function or variable at module scope.
-    pub(super) fn declaration(&mut self) -> Parsed<ItemKind> {
-        let linkage = self.linkage();
-        match self.peek_word() {
-            "entry" | "func" => Ok(ItemKind::Function(self.function(linkage)?)),
-            word if self.begins_decl(word) => Ok(ItemKind::Decl(self.decl(linkage)?)),
-            "" if self.peek() == b'}' => {
-                let span = Span::new(self.start(), self.start() + 1);
-                Err(error(ParseErrorKind::Unopened, span))
-            }
-            "" => Err(self.expected("a directive")),
-            _ => Err(self.unknown_directive("at module scope", MODULE_DIRECTIVES)),
+impl Shape {
+    fn with(mut self, part: Part) -> Self {
+        match part {
+            Part::Attributes(attributes) => self.attributes = attributes,
+            Part::Align(bytes) => match &mut self.ptr {
+                Some(ptr) => ptr.align = Some(bytes),
+                None => self.align = Some(bytes),
+            },
+            Part::Vector(lanes) => self.vector = Some(lanes),
+            Part::Type(ty) => self.ty = Some(ty),
+            Part::Ptr => self.ptr = Some(Ptr::default()),
+            Part::Space(space) => self.ptr.iter_mut().for_each(|ptr| ptr.space = Some(space)),
+        }
+        self
+    }
+}
+
+/// A shape of parts in any number; which part may come next depends on what is there.
+pub(super) fn shape<'a, P: Rule<'a, Part>>(
+    mut shape: Shape,
+    part: impl Fn(Shape) -> P,
+) -> impl FnOnce(Input<'a>) -> Parsed<'a, Shape> {
+    move |mut i| loop {
+        match part(shape).parse(i) {
+            Ok((rest, part)) => (i, shape) = (rest, shape.with(part)),
+            Err(Err::Error(_)) => return Ok((i, shape)),
+            Err(error) => return Err(error),
         }
     }
+}
 
-    /// `.extern`, `.visible`, `.weak`, `.common`, in any number.
-    pub(super) fn linkage(&mut self) -> Linkage {
-        let mut linkage = Linkage::default();
-        loop {
-            let flag = match self.peek_word() {
-                "extern" => &mut linkage.external,
-                "visible" => &mut linkage.visible,
-                "weak" => &mut linkage.weak,
-                "common" => &mut linkage.common,
-                _ => return linkage,
-            };
-            *flag = true;
-            self.take(self.peek_word().len() + 1);
+/// `.extern`, `.visible`, `.weak`, `.common`, in any number.
+pub(super) fn linkage(i: Input<'_>) -> Parsed<'_, Linkage> {
+    let flag = token(dotted_of(&["extern", "visible", "weak", "common"]));
+    let set = |mut linkage: Linkage, flag| {
+        match flag {
+            "extern" => linkage.external = true,
+            "visible" => linkage.visible = true,
+            "weak" => linkage.weak = true,
+            _ => linkage.common = true,
         }
-    }
+        linkage
+    };
+    fold_many0(flag, Linkage::default, set).parse(i)
+}
 
-    /// Whether a declaration of variables begins with this word.
-    pub(super) fn begins_decl(&self, word: &str) -> bool {
-        matches!(word, "align" | "attribute") || self.space_of(word).is_some()
-    }
+/// The space that a declaration may name, which is one without sub-qualifier.
+fn space(i: Input<'_>) -> Parsed<'_, Space> {
+    let space = |word: &str| match lookup::modifier(word) {
+        Some(ModKind::Space(space)) if !word.contains(':') => Some(space),
+        _ => None,
+    };
+    map_opt(dotted, space).parse(i)
+}
 
-    /// The space that a declaration may name.
-    pub(super) fn space_of(&self, word: &str) -> Option<Space> {
-        Some(match word {
-            "reg" => Space::Reg,
-            "sreg" => Space::Sreg,
-            "const" => Space::Const,
-            "global" => Space::Global,
-            "local" => Space::Local,
-            "param" => Space::Param,
-            "shared" => Space::Shared,
-            "tex" => Space::Tex,
-            _ => return None,
-        })
-    }
-
-    /// `.space shape name, name;`, where attributes and alignment may also precede the space.
-    pub(super) fn decl(&mut self, linkage: Linkage) -> Parsed<Id<Decl>> {
-        let mut early = Early::default();
-        loop {
-            match self.peek_word() {
-                "attribute" => early.attributes = self.attributes()?,
-                "align" => early.align = Some(self.align()?),
-                _ => break,
-            }
-        }
-        let word = self.peek_word();
-        let Some(space) = self.space_of(word) else {
-            return Err(self.expected("a state space"));
+/// `.space shape name, name;`, where attributes and alignment may also precede the space.
+pub(super) fn decl<'a>(linkage: Linkage) -> impl Rule<'a, Id<Decl>> {
+    move |i: Input<'a>| {
+        let early = dotted_of(&["align", "attribute"]);
+        let (_, _) = alt((value((), early), value((), space))).parse(i)?;
+        let early = |_| alt((map(attributes, Part::Attributes), align(false)));
+        let (rest, found) = shape(Shape::default(), early)(i)?;
+        let (rest, space) = expect("a state space", token(space)).parse(rest)?;
+        let part = |shape: Shape| {
+            let align = align(shape.ty.is_some());
+            alt((map(attributes, Part::Attributes), align, modifier(shape, 8)))
         };
-        self.take(word.len() + 1);
-        let shape = self.shape(early)?;
-        let mut declarators = self.separated(Self::declarator)?;
-        self.semicolon()?;
-        let declarators = self.module.pools.drain(&mut declarators, 0);
-        Ok(self.module.pools.add(Decl {
+        let (rest, found) = shape(found, part)(rest)?;
+        let Some(ty) = found.ty else {
+            return missing(rest, "a type such as `.b32`");
+        };
+        let (rest, declarators) = terminated(list(declarator), semicolon).parse(rest)?;
+        let decl = Decl {
             linkage,
             space,
-            attributes: shape.attributes,
-            align: shape.align,
-            vector: shape.vector,
-            ty: shape.ty,
+            attributes: found.attributes,
+            align: found.align,
+            vector: found.vector,
+            ty,
             declarators,
-        }))
+        };
+        Ok((rest, rest.add(decl)))
     }
+}
 
-    /// `.attribute(...) .align 8 .v4 .f32`: the type is last.
-    fn shape(&mut self, early: Early) -> Parsed<Shape> {
-        let Early {
-            mut attributes,
-            mut align,
-        } = early;
-        let (mut vector, mut ty) = (None, None);
-        loop {
-            let word = self.peek_word();
-            match word {
-                "attribute" => attributes = self.attributes()?,
-                "align" if ty.is_some() => {
-                    let span = Span::new(self.start(), self.start() + 6);
-                    return Err(error(ParseErrorKind::AlignAfterType, span));
-                }
-                "align" => align = Some(self.align()?),
-                _ => match lookup::modifier(word) {
-                    Some(ModKind::Word(Mod::V2)) => vector = Some(2),
-                    Some(ModKind::Word(Mod::V4)) => vector = Some(4),
-                    Some(ModKind::Word(Mod::V8)) => vector = Some(8),
-                    Some(ModKind::Type(found)) if ty.is_none() => ty = Some(found),
-                    _ => match ty {
-                        Some(ty) if word.is_empty() => {
-                            return Ok(Shape {
-                                attributes,
-                                align,
-                                vector,
-                                ty,
-                            });
-                        }
-                        Some(_) => return Err(self.expected("a name")),
-                        None => return Err(self.expected("a type such as `.b32`")),
-                    },
-                },
-            }
-            if !matches!(word, "attribute" | "align") {
-                self.take(word.len() + 1);
-            }
+/// `.align 8`, which may not be `late`: behind the type.
+pub(super) fn align<'a>(late: bool) -> impl Rule<'a, Part> {
+    move |i: Input<'a>| {
+        let (_, _) = dotted_of(&["align"]).parse(i)?;
+        if late {
+            return fail(i, ParseErrorKind::AlignAfterType, i.span(6));
         }
+        let bytes = preceded(word("align"), integer("an alignment in bytes"));
+        map(bytes, Part::Align).parse(i)
     }
+}
 
-    /// `.align 8`
-    pub(super) fn align(&mut self) -> Parsed<u32> {
-        self.eat_word("align");
-        self.integer("an alignment in bytes")
-    }
-
-    /// `.attribute(.managed, .unified(a, b))`
-    pub(super) fn attributes(&mut self) -> Parsed<List<Attribute>> {
-        self.eat_word("attribute");
-        self.expect(b'(', "`(`")?;
-        let mut attributes = self.separated(|p| {
-            let word = p.peek_word();
-            if word.is_empty() {
-                return Err(p.expected("an attribute such as `.managed`"));
-            }
-            p.take(word.len() + 1);
-            match word {
-                "managed" => Ok(Attribute::Managed),
-                "unified" => {
-                    p.expect(b'(', "`(`")?;
-                    let high = p.integer64("an integer")?;
-                    p.expect(b',', "`,`")?;
-                    let low = p.integer64("an integer")?;
-                    p.expect(b')', "`)`")?;
-                    Ok(Attribute::Unified(high, low))
-                }
-                _ => Ok(Attribute::Unknown(p.module.names.intern(word))),
-            }
-        })?;
-        self.expect(b')', "`)`")?;
-        Ok(self.module.pools.drain(&mut attributes, 0))
-    }
-
-    /// `name<10>`, `name[4][] = init`
-    fn declarator(&mut self) -> Parsed<Declarator> {
-        let (name, span) = self.identifier("a name")?;
-        let count = self.count()?;
-        let dims = self.dims()?;
-        let mut init = None;
-        if self.eat(b'=') {
-            let value = self.init()?;
-            init = Some(self.module.pools.add(value));
-        }
-        Ok(Declarator {
-            name,
-            count,
-            dims,
-            init,
-            span,
+/// `.v4`, of the `widest` vectors at most, a type, if there is none yet, or the space of a pointer.
+pub(super) fn modifier<'a>(shape: Shape, widest: u8) -> impl Rule<'a, Part> {
+    let part = move |word: &str| {
+        Some(match lookup::modifier(word)? {
+            ModKind::Word(Mod::V2) => Part::Vector(2),
+            ModKind::Word(Mod::V4) => Part::Vector(4),
+            ModKind::Word(Mod::V8) if widest == 8 => Part::Vector(8),
+            ModKind::Type(ty) if shape.ty.is_none() => Part::Type(ty),
+            ModKind::Space(space) if shape.ptr.is_some() => Part::Space(space),
+            _ => return None,
         })
-    }
+    };
+    token(map_opt(dotted, part))
+}
 
-    /// `<10>`
-    pub(super) fn count(&mut self) -> Parsed<Option<u32>> {
-        if !self.eat(b'<') {
-            return Ok(None);
-        }
-        let count = self.integer("a number of names")?;
-        self.expect(b'>', "`>`")?;
-        Ok(Some(count))
-    }
+/// `.attribute(.managed, .unified(a, b))`
+pub(super) fn attributes(i: Input<'_>) -> Parsed<'_, List<Attribute>> {
+    let integer = || integer64("an integer");
+    let open = || mark("`(`");
+    let close = || mark("`)`");
+    let halves = separated_pair(integer(), mark("`,`"), integer());
+    let unified = preceded(word("unified"), delimited(open(), halves, close()));
+    let attribute = alt((
+        value(Attribute::Managed, word("managed")),
+        map(unified, |(high, low)| Attribute::Unified(high, low)),
+        map(interned(token(dotted)), Attribute::Unknown),
+    ));
+    let attributes = list(expect("an attribute such as `.managed`", attribute));
+    preceded(word("attribute"), delimited(open(), attributes, close())).parse(i)
+}
 
-    /// `[4][]`
-    pub(super) fn dims(&mut self) -> Parsed<List<Dim>> {
-        if self.peek() != b'[' {
-            return Ok(List::EMPTY);
-        }
-        let mut dims: Vec<Dim> = Vec::new();
-        while self.eat(b'[') {
-            if self.eat(b']') {
-                dims.push(None);
-                continue;
-            }
-            dims.push(Some(self.expression()?));
-            self.expect(b']', "`]`")?;
-        }
-        Ok(self.module.pools.drain(&mut dims, 0))
-    }
+/// `name<10>`, `name[4][] = init`
+fn declarator(i: Input<'_>) -> Parsed<'_, Declarator> {
+    let init = opt(preceded(symbol(b'='), added(init)));
+    let parts = (spanned(expect("a name", name)), count, dims, init);
+    let declarator = |((name, span), count, dims, init)| Declarator {
+        name,
+        count,
+        dims,
+        init,
+        span,
+    };
+    map(parts, declarator).parse(i)
+}
 
-    /// `value`, `{a, {b, c}}` or `field = value`
-    fn init(&mut self) -> Parsed<Init> {
-        if !self.eat(b'{') {
-            let value = self.expression()?;
-            let ExprKind::Symbol(field) = self.module[value].kind else {
-                return Ok(Init::Value(value));
-            };
-            if self.peek() != b'=' {
-                return Ok(Init::Value(value));
-            }
-            self.take(1);
-            let value = self.expression()?;
-            return Ok(Init::Field { field, value });
-        }
-        if self.eat(b'}') {
-            return Ok(Init::List(List::EMPTY));
-        }
-        let mut values = self.deeper(|p| p.separated(Self::init))?;
-        self.expect(b'}', "`,` or `}`")?;
-        Ok(Init::List(self.module.pools.drain(&mut values, 0)))
-    }
+/// `value`, `{a, {b, c}}` or `field = value`
+fn init(i: Input<'_>) -> Parsed<'_, Init> {
+    let values = alt((
+        value(List::EMPTY, symbol(b'}')),
+        terminated(deeper(list(init)), expect("`,` or `}`", symbol(b'}'))),
+    ));
+    let listed = map(preceded(symbol(b'{'), values), Init::List);
+    alt((listed, single)).parse(i)
+}
+
+/// `value` or `field = value`
+fn single(i: Input<'_>) -> Parsed<'_, Init> {
+    let (rest, first) = expression(i)?;
+    let ExprKind::Symbol(field) = i.state.module.borrow()[first].kind else {
+        return Ok((rest, Init::Value(first)));
+    };
+    let second = opt(preceded(symbol(b'='), expression));
+    let init = |second| match second {
+        Some(value) => Init::Field { field, value },
+        None => Init::Value(first),
+    };
+    map(second, init).parse(rest)
 }

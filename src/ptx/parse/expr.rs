@@ -3,205 +3,158 @@
 //! Source: PTX ISA 9.0, section 4.5.4. A chain of operators of one precedence is a loop, so that
 //! its length does not matter; what recurses (parentheses, prefixes, `?:`) counts as nesting.
 
-use super::{Parsed, Parser, error};
+use super::token::*;
 use crate::diag::Span;
 use crate::ptx::error::ParseErrorKind;
-use crate::ptx::expr::{Binary, Expr, ExprKind, Float, Int, Unary};
-use crate::ptx::lex::{self, Literal};
+use crate::ptx::expr::{Binary, Expr, ExprKind, Float, Unary};
+use crate::ptx::lex::Literal;
+use crate::ptx::names::Name;
 use crate::ptx::pool::Id;
 
-/// A number with its sign, when nothing else belongs to the expression.
-#[derive(Clone, Copy)]
-pub(super) enum Signed {
-    Int(Int),
-    Float(Float),
+/// A number with an optional minus that is a whole expression: a comma, bracket or semicolon follows.
+pub(super) fn lone_number(i: Input<'_>) -> Parsed<'_, Literal> {
+    let signed = spanned(pair(opt(symbol(b'-')), literal));
+    let (rest, ((minus, literal), span)) = terminated(signed, ahead(b",;]})")).parse(i)?;
+    let number = match (minus, literal) {
+        (None, literal) => literal,
+        (Some(()), Literal::Int(int)) => Literal::Int(int.negated()),
+        (Some(()), Literal::Float(Float::Decimal(bits))) => {
+            Literal::Float(Float::Decimal(bits ^ 1 << 63))
+        }
+        _ => return fail(rest, ParseErrorKind::SignedExactFloat, span),
+    };
+    Ok((rest, number))
 }
 
-impl Parser<'_> {
-    pub(super) fn add_expr(&mut self, kind: ExprKind, span: Span) -> Id<Expr> {
-        self.module.pools.add(Expr { kind, span })
-    }
+/// A constant expression.
+pub(super) fn expression(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
+    let node = |(number, span)| Expr {
+        kind: ExprKind::from(number),
+        span,
+    };
+    alt((added(map(spanned(lone_number), node)), conditional)).parse(i)
+}
 
-    /// A number with an optional minus that is a whole expression: a comma, bracket or
-    /// semicolon follows. `None`, and nothing taken, if it is not.
-    pub(super) fn lone_number(&mut self) -> Parsed<Option<(Signed, Span)>> {
-        let before = (self.at, self.end);
-        let start = self.start();
-        let negative = self.eat(b'-');
-        if !lex::starts_number(self.rest()) {
-            (self.at, self.end) = before;
-            return Ok(None);
-        }
-        let literal = self.literal("a number")?;
-        let span = self.since(start);
-        if !matches!(self.peek(), b',' | b';' | b']' | b'}' | b')') {
-            (self.at, self.end) = before;
-            return Ok(None);
-        }
-        let number = match literal {
-            Literal::Int(int) if negative => Signed::Int(int.negated()),
-            Literal::Int(int) => Signed::Int(int),
-            Literal::Float(float) if !negative => Signed::Float(float),
-            Literal::Float(Float::Decimal(bits)) => Signed::Float(Float::Decimal(bits ^ 1 << 63)),
-            Literal::Float(_) => return Err(error(ParseErrorKind::SignedExactFloat, span)),
+/// `a ? b : c` or less.
+pub(super) fn conditional(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
+    conditional_from(None).parse(i)
+}
+
+/// `a ? b : c` or less, of which the `first` primary expression may be read already.
+pub(super) fn conditional_from<'a>(first: Option<Id<Expr>>) -> impl Rule<'a, Id<Expr>> {
+    deeper(move |i| {
+        let branches = separated_pair(conditional, mark("`:`"), conditional);
+        let (rest, condition) = operators(i, first, 1)?;
+        let (rest, branches) = opt(preceded(symbol(b'?'), branches)).parse(rest)?;
+        let Some((then, otherwise)) = branches else {
+            return Ok((rest, condition));
         };
-        Ok(Some((number, span)))
-    }
+        let kind = ExprKind::Conditional(condition, then, otherwise);
+        Ok((rest, joined(rest, kind, condition, otherwise)))
+    })
+}
 
-    /// A constant expression.
-    pub(super) fn expression(&mut self) -> Parsed<Id<Expr>> {
-        if let Some((number, span)) = self.lone_number()? {
-            let kind = match number {
-                Signed::Int(int) => ExprKind::Int(int),
-                Signed::Float(float) => ExprKind::Float(float),
-            };
-            return Ok(self.add_expr(kind, span));
+/// Operators of two operands that bind at least as tightly as `weakest`.
+fn operators<'a>(i: Input<'a>, first: Option<Id<Expr>>, weakest: u8) -> Parsed<'a, Id<Expr>> {
+    let (rest, left) = match first {
+        Some(first) => (i, first),
+        None => unary(i)?,
+    };
+    // A tighter operator on the right is a level of the grammar, of which there are ten.
+    let step = |i: Input<'a>| {
+        let (i, op) = token(verify(operator, |op| op.precedence() >= weakest)).parse(i)?;
+        let (i, right) = operators(i, None, op.precedence() + 1)?;
+        Ok((i, (op, right)))
+    };
+    let join = |left, (op, right)| joined(i, ExprKind::Binary(op, left, right), left, right);
+    fold_many0(step, || left, join).parse(rest)
+}
+
+fn operator(i: Input<'_>) -> Parsed<'_, Binary> {
+    use Binary::*;
+    // One that begins with another stands before it.
+    let long = [Shl, Shr, Le, Ge, Eq, Ne, LogicalAnd, LogicalOr];
+    let short = [Mul, Div, Rem, Add, Sub, Lt, Gt, And, Xor, Or];
+    let spelled = |op: Binary| value(op, spelled(op.text()));
+    alt((alt(long.map(spelled)), alt(short.map(spelled)))).parse(i)
+}
+
+fn unary(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
+    alt((prefixed, parenthesised, number, named)).parse(i)
+}
+
+/// `-a`, `(.s64) a` and the like.
+fn prefixed(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
+    let signed = value(Unary::CastS64, word("s64"));
+    let cast = alt((signed, value(Unary::CastU64, word("u64"))));
+    let op = alt((
+        value(Unary::Plus, symbol(b'+')),
+        value(Unary::Minus, symbol(b'-')),
+        value(Unary::Not, symbol(b'!')),
+        value(Unary::Complement, symbol(b'~')),
+        delimited(symbol(b'('), cast, mark("`)`")),
+    ));
+    let (rest, ((op, operand), span)) = spanned(pair(op, deeper(unary))).parse(i)?;
+    let kind = i.state.module.borrow()[operand].kind;
+    if matches!(kind, ExprKind::Float(Float::F32(_) | Float::F64(_))) {
+        return fail(rest, ParseErrorKind::SignedExactFloat, span);
+    }
+    let kind = ExprKind::Unary(op, operand);
+    Ok((rest, rest.add(Expr { kind, span })))
+}
+
+/// `(expression)`
+fn parenthesised(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
+    delimited(symbol(b'('), conditional, mark("`)`")).parse(i)
+}
+
+/// A number or `mask(symbol)`.
+fn number(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
+    let (rest, (literal, span)) = spanned(literal).parse(i)?;
+    let kind = ExprKind::from(literal);
+    let mask = rest.add(Expr { kind, span });
+    if matches!(kind, ExprKind::Int(_))
+        && let (behind, Some(of)) = opt(parenthesised).parse(rest)?
+    {
+        let (kind, span) = (ExprKind::Masked { mask, of }, i.to(behind));
+        return Ok((behind, rest.add(Expr { kind, span })));
+    }
+    Ok((rest, mask))
+}
+
+/// A symbol or `generic(symbol)`.
+fn named(i: Input<'_>) -> Parsed<'_, Id<Expr>> {
+    let (rest, (name, span)) = spanned(expect("a constant expression", name)).parse(i)?;
+    if i.slice(span) == "generic"
+        && let (behind, Some(of)) = opt(parenthesised).parse(rest)?
+    {
+        let (kind, span) = (ExprKind::Generic(of), i.to(behind));
+        return Ok((behind, rest.add(Expr { kind, span })));
+    }
+    Ok((rest, symbol_expr(i, name, span)))
+}
+
+/// `WARP_SZ` or another symbol.
+pub(super) fn symbol_expr(i: Input<'_>, name: Name, span: Span) -> Id<Expr> {
+    let kind = match i.slice(span) {
+        "WARP_SZ" => ExprKind::WarpSize,
+        _ => ExprKind::Symbol(name),
+    };
+    i.add(Expr { kind, span })
+}
+
+/// An expression from its first to its last part.
+pub(super) fn joined(i: Input<'_>, kind: ExprKind, first: Id<Expr>, last: Id<Expr>) -> Id<Expr> {
+    let span_of = |id: Id<Expr>| i.state.module.borrow()[id].span;
+    let span = span_of(first).to(span_of(last));
+    i.add(Expr { kind, span })
+}
+
+impl From<Literal> for ExprKind {
+    fn from(literal: Literal) -> Self {
+        match literal {
+            Literal::Int(int) => ExprKind::Int(int),
+            Literal::Float(float) => ExprKind::Float(float),
         }
-        self.conditional(None)
-    }
-
-    /// `a ? b : c` or less. `first` is the primary expression that is read already.
-    pub(super) fn conditional(&mut self, first: Option<Id<Expr>>) -> Parsed<Id<Expr>> {
-        self.deeper(|p| {
-            let condition = p.operators(first, 1)?;
-            if !p.eat(b'?') {
-                return Ok(condition);
-            }
-            let then = p.conditional(None)?;
-            p.expect(b':', "`:`")?;
-            let otherwise = p.conditional(None)?;
-            let span = p.span_of(condition).to(p.span_of(otherwise));
-            Ok(p.add_expr(ExprKind::Conditional(condition, then, otherwise), span))
-        })
-    }
-
-    fn span_of(&self, id: Id<Expr>) -> Span {
-        self.module[id].span
-    }
-
-    /// Operators of two operands that bind at least as tightly as `weakest`.
-    fn operators(&mut self, first: Option<Id<Expr>>, weakest: u8) -> Parsed<Id<Expr>> {
-        let mut left = match first {
-            Some(first) => first,
-            None => self.unary()?,
-        };
-        while let Some((op, len)) = self.peek_operator()
-            && op.precedence() >= weakest
-        {
-            self.take(len);
-            // A tighter operator on the right is a level of the grammar, of which there are ten.
-            let right = self.operators(None, op.precedence() + 1)?;
-            let span = self.span_of(left).to(self.span_of(right));
-            left = self.add_expr(ExprKind::Binary(op, left, right), span);
-        }
-        Ok(left)
-    }
-
-    fn peek_operator(&self) -> Option<(Binary, usize)> {
-        Some(match self.rest() {
-            [b'<', b'<', ..] => (Binary::Shl, 2),
-            [b'>', b'>', ..] => (Binary::Shr, 2),
-            [b'<', b'=', ..] => (Binary::Le, 2),
-            [b'>', b'=', ..] => (Binary::Ge, 2),
-            [b'=', b'=', ..] => (Binary::Eq, 2),
-            [b'!', b'=', ..] => (Binary::Ne, 2),
-            [b'&', b'&', ..] => (Binary::LogicalAnd, 2),
-            [b'|', b'|', ..] => (Binary::LogicalOr, 2),
-            [b'*', ..] => (Binary::Mul, 1),
-            [b'/', ..] => (Binary::Div, 1),
-            [b'%', ..] => (Binary::Rem, 1),
-            [b'+', ..] => (Binary::Add, 1),
-            [b'-', ..] => (Binary::Sub, 1),
-            [b'<', ..] => (Binary::Lt, 1),
-            [b'>', ..] => (Binary::Gt, 1),
-            [b'&', ..] => (Binary::And, 1),
-            [b'^', ..] => (Binary::Xor, 1),
-            [b'|', ..] => (Binary::Or, 1),
-            _ => return None,
-        })
-    }
-
-    fn unary(&mut self) -> Parsed<Id<Expr>> {
-        let start = self.start();
-        let op = match self.peek() {
-            b'+' => Unary::Plus,
-            b'-' => Unary::Minus,
-            b'!' => Unary::Not,
-            b'~' => Unary::Complement,
-            b'(' => return self.parenthesised(),
-            _ => return self.primary(),
-        };
-        self.take(1);
-        self.prefixed(op, start)
-    }
-
-    fn prefixed(&mut self, op: Unary, start: u32) -> Parsed<Id<Expr>> {
-        let operand = self.deeper(Self::unary)?;
-        let exact = matches!(
-            self.module[operand].kind,
-            ExprKind::Float(Float::F32(_) | Float::F64(_))
-        );
-        let span = self.since(start);
-        if exact {
-            return Err(error(ParseErrorKind::SignedExactFloat, span));
-        }
-        Ok(self.add_expr(ExprKind::Unary(op, operand), span))
-    }
-
-    /// `(expression)`, `(.s64) operand` or `(.u64) operand`.
-    fn parenthesised(&mut self) -> Parsed<Id<Expr>> {
-        let start = self.start();
-        self.take(1);
-        let cast = match self.peek_word() {
-            "s64" => Some(Unary::CastS64),
-            "u64" => Some(Unary::CastU64),
-            _ => None,
-        };
-        if let Some(op) = cast {
-            self.take(4);
-            self.expect(b')', "`)`")?;
-            return self.prefixed(op, start);
-        }
-        let inner = self.conditional(None)?;
-        self.expect(b')', "`)`")?;
-        Ok(inner)
-    }
-
-    /// A number, symbol, `generic(symbol)` or `mask(symbol)`.
-    fn primary(&mut self) -> Parsed<Id<Expr>> {
-        let start = self.start();
-        if lex::starts_number(self.rest()) {
-            let kind = match self.literal("a number")? {
-                Literal::Int(int) => ExprKind::Int(int),
-                Literal::Float(float) => ExprKind::Float(float),
-            };
-            let span = self.since(start);
-            let number = self.add_expr(kind, span);
-            if self.peek() != b'(' || !matches!(kind, ExprKind::Int(_)) {
-                return Ok(number);
-            }
-            let of = self.argument()?;
-            let span = self.since(start);
-            return Ok(self.add_expr(ExprKind::Masked { mask: number, of }, span));
-        }
-        let (name, span) = self.identifier("a constant expression")?;
-        if self.peek() == b'(' && self.module.text(name) == "generic" {
-            let of = self.argument()?;
-            let span = self.since(start);
-            return Ok(self.add_expr(ExprKind::Generic(of), span));
-        }
-        let kind = match self.module.text(name) {
-            "WARP_SZ" => ExprKind::WarpSize,
-            _ => ExprKind::Symbol(name),
-        };
-        Ok(self.add_expr(kind, span))
-    }
-
-    /// `(expression)` behind `generic` or a mask.
-    fn argument(&mut self) -> Parsed<Id<Expr>> {
-        self.take(1);
-        let inner = self.conditional(None)?;
-        self.expect(b')', "`)`")?;
-        Ok(inner)
     }
 }

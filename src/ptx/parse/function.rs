@@ -3,283 +3,182 @@
 //! Source: PTX ISA 9.0, sections 5.1.6, 7.1, 11.2 to 11.4 and 11.7 to 11.9; `.language` is of 9.3 (11.8.2).
 //! `.hidden` before a parameter stands in no edition; compilers of tiles write it.
 
-use super::{Parsed, Parser, error};
+use super::body::body;
+use super::decl::{Part, Shape, align, attributes, modifier, shape};
+use super::pragma;
+use super::recover::{recovered, skip_to_body};
+use super::token::*;
 use crate::diag::Span;
 use crate::ptx::ast::{
-    Extent, FuncDirective, FuncDirectiveKind, Function, FunctionKind, Language, Linkage, Param, Ptr,
+    Extent, FuncDirective, FuncDirectiveKind, Function, FunctionKind, Language, Linkage, Param,
 };
-use crate::ptx::error::ParseErrorKind;
-use crate::ptx::instr::ModKind;
 use crate::ptx::pool::{Id, List};
-use crate::ptx::words::{Mod, Space};
-use crate::ptx::{lex, lookup};
+use crate::ptx::words::Space;
 
 /// Directives between parameters and body, for suggestions.
-const FUNCTION_DIRECTIVES: &[&str] = &[
-    "maxnreg",
-    "maxntid",
-    "reqntid",
-    "minnctapersm",
-    "maxnctapersm",
-    "noreturn",
-    "pragma",
-    "reqnctapercluster",
-    "explicitcluster",
-    "maxclusterrank",
-    "blocksareclusters",
-    "abi_preserve",
-    "abi_preserve_control",
-    "language",
-];
+const FUNCTION_DIRECTIVES: &str = "maxnreg maxntid reqntid minnctapersm maxnctapersm noreturn \
+    pragma reqnctapercluster explicitcluster maxclusterrank blocksareclusters abi_preserve \
+    abi_preserve_control language";
 
-impl Parser<'_> {
-    /// `.entry name (params) directives body`, `.func (results) name (params) directives body`
-    ///
-    /// An error before the body is reported here, so that the body is read nevertheless.
-    pub(super) fn function(&mut self, linkage: Linkage) -> Parsed<Id<Function>> {
-        let mut function = match self.header(linkage) {
-            Ok(function) => function,
-            Err(error) => {
-                self.report(*error);
-                self.skip_to_body();
-                self.nameless()
-            }
-        };
-        match self.peek() {
-            b'{' => function.body = Some(self.body()),
-            b';' => drop(self.take(1)),
-            _ if self.errors.is_empty() => return Err(self.expected("`{` or `;`")),
-            _ => {}
-        }
-        Ok(self.module.pools.add(function))
+/// `.entry name (params) directives body`, `.func (results) name (params) directives body`
+///
+/// An error before the body is reported here, so that the body is read nevertheless.
+pub(super) fn function<'a>(linkage: Linkage) -> impl Rule<'a, Id<Function>> {
+    move |i: Input<'a>| {
+        let header = |i| header(i, linkage);
+        let (rest, found) = recovered(header, |_, i| skip_to_body(i)).parse(i)?;
+        let mut function = found.unwrap_or_else(|| nameless(rest));
+        let none = value(None, opt(symbol(b';')));
+        let (rest, body) = alt((map(body, Some), none)).parse(rest)?;
+        function.body = body;
+        Ok((rest, rest.add(function)))
     }
+}
 
-    /// Everything before the body.
-    fn header(&mut self, linkage: Linkage) -> Parsed<Function> {
-        let kind = match self.peek_word() {
-            "entry" => FunctionKind::Entry,
-            _ => FunctionKind::Func,
-        };
-        self.take(self.peek_word().len() + 1);
-        let mut attributes = List::EMPTY;
-        if self.peek_word() == "attribute" {
-            attributes = self.attributes()?;
-        }
-        let results = match kind {
-            FunctionKind::Func => self.optional_params()?,
-            FunctionKind::Entry => List::EMPTY,
-        };
-        let (name, name_span) = self.identifier("the name of a function")?;
-        let params = self.optional_params()?;
-        let directives = self.directives()?;
-        if !matches!(self.peek(), b'{' | b';') {
-            return Err(self.expected("`{` or `;`"));
-        }
-        Ok(Function {
-            kind,
-            linkage,
-            attributes,
-            name,
-            name_span,
-            results,
-            params,
-            directives,
-            body: None,
-        })
-    }
+/// Everything before the body.
+fn header(i: Input<'_>, linkage: Linkage) -> Parsed<'_, Function> {
+    let entry = value(FunctionKind::Entry, word("entry"));
+    let kind = alt((entry, value(FunctionKind::Func, word("func"))));
+    let (rest, (kind, attributes)) = (kind, opt(attributes)).parse(i)?;
+    let (rest, results) = match kind {
+        FunctionKind::Func => params(rest)?,
+        FunctionKind::Entry => (rest, List::EMPTY),
+    };
+    let name = spanned(expect("the name of a function", name));
+    let begins = expect("`{` or `;`", ahead(b"{;"));
+    let (rest, ((name, name_span), params, directives, ())) =
+        (name, params, directives, begins).parse(rest)?;
+    let function = Function {
+        kind,
+        linkage,
+        attributes: attributes.unwrap_or_default(),
+        name,
+        name_span,
+        results,
+        params,
+        directives,
+        body: None,
+    };
+    Ok((rest, function))
+}
 
-    /// What stands for a function whose header is broken; the module is not given out.
-    fn nameless(&mut self) -> Function {
-        Function {
-            kind: FunctionKind::Func,
-            linkage: Linkage::default(),
-            attributes: List::EMPTY,
-            name: self.module.names.intern("_"),
-            name_span: Span::default(),
-            results: List::EMPTY,
-            params: List::EMPTY,
-            directives: List::EMPTY,
-            body: None,
-        }
+/// What stands for a function whose header is broken; the module is not given out.
+fn nameless(i: Input<'_>) -> Function {
+    Function {
+        kind: FunctionKind::Func,
+        linkage: Linkage::default(),
+        attributes: List::EMPTY,
+        name: i.intern("_"),
+        name_span: Span::default(),
+        results: List::EMPTY,
+        params: List::EMPTY,
+        directives: List::EMPTY,
+        body: None,
     }
+}
 
-    /// Moves to the body or the semicolon behind a broken header.
-    fn skip_to_body(&mut self) {
-        while !self.at_end() && !matches!(self.peek(), b'{' | b';' | b'}') {
-            if self.starts_function() {
-                return;
-            }
-            self.take_any();
-        }
-    }
+/// What follows `.callprototype`: `(results) _ (params) directives;`
+pub(super) fn prototype(i: Input<'_>) -> Parsed<'_, Id<Function>> {
+    let nameless = nameless(i);
+    let name = spanned(name_or_sink("`_`"));
+    let parts = terminated((params, name, params, directives), semicolon);
+    let function = |(results, (name, name_span), params, directives)| Function {
+        results,
+        name: Option::unwrap_or(name, nameless.name),
+        name_span,
+        params,
+        directives,
+        ..nameless
+    };
+    added(map(parts, function)).parse(i)
+}
 
-    /// What follows `.callprototype`: `(results) _ (params) directives;`
-    pub(super) fn prototype(&mut self) -> Parsed<Id<Function>> {
-        let mut function = self.nameless();
-        function.results = self.optional_params()?;
-        let start = self.start();
-        if self.peek() == b'_' && lex::identifier(self.rest()) == 1 {
-            self.take(1);
-        } else {
-            function.name = self.identifier("`_`")?.0;
-        }
-        function.name_span = self.since(start);
-        function.params = self.optional_params()?;
-        function.directives = self.directives()?;
-        self.semicolon()?;
-        Ok(self.module.pools.add(function))
-    }
+/// `(param, param)`, which may be left out.
+fn params(i: Input<'_>) -> Parsed<'_, List<Param>> {
+    let params = terminated(list(param), expect("`,` or `)`", symbol(b')')));
+    let params = alt((value(List::EMPTY, symbol(b')')), params));
+    let params = opt(preceded(symbol(b'('), params));
+    map(params, Option::unwrap_or_default).parse(i)
+}
 
-    fn optional_params(&mut self) -> Parsed<List<Param>> {
-        match self.peek() {
-            b'(' => self.params(),
-            _ => Ok(List::EMPTY),
-        }
-    }
+/// `.param .align 8 .b8 name[16]`, `.param .u64 .ptr .global .align 16 name`, `.reg .b32 %r1`
+fn param(i: Input<'_>) -> Parsed<'_, Param> {
+    let reg = value(Space::Reg, word("reg"));
+    let space = alt((value(Space::Param, word("param")), reg));
+    let space = expect("`.param` or `.reg`", space);
+    let (rest, (hidden, space)) = (opt(word("hidden")), space).parse(i)?;
+    let part = |shape: Shape| {
+        let late = shape.ptr.is_none() && shape.ty.is_some();
+        let ptr = value(Part::Ptr, word("ptr"));
+        alt((align(late), ptr, modifier(shape, 4)))
+    };
+    let (rest, found) = shape(Shape::default(), part)(rest)?;
+    let (rest, ()) = expect("a type or a name", not(dotted)).parse(rest)?;
+    let Some(ty) = found.ty else {
+        return missing(rest, "a type such as `.u64`");
+    };
+    let name = name_or_sink("the name of a parameter");
+    let (rest, (name, count, dims)) = (name, count, dims).parse(rest)?;
+    let param = Param {
+        hidden: hidden.is_some(),
+        space,
+        align: found.align,
+        vector: found.vector,
+        ty,
+        ptr: found.ptr,
+        name,
+        count,
+        dims,
+        span: i.to(rest),
+    };
+    Ok((rest, param))
+}
 
-    /// `(param, param)`
-    fn params(&mut self) -> Parsed<List<Param>> {
-        self.take(1);
-        if self.eat(b')') {
-            return Ok(List::EMPTY);
-        }
-        let mut params = self.separated(Self::param)?;
-        self.expect(b')', "`,` or `)`")?;
-        Ok(self.module.pools.drain(&mut params, 0))
-    }
+/// Directives up to the body.
+fn directives(i: Input<'_>) -> Parsed<'_, List<FuncDirective>> {
+    let unknown = unknown_directive("before a function's body", FUNCTION_DIRECTIVES);
+    let kind = alt((directive, preceded(ahead(b"."), unknown)));
+    let directive = map(spanned(kind), |(kind, span)| FuncDirective { kind, span });
+    stored(many0(directive)).parse(i)
+}
 
-    /// `.param .align 8 .b8 name[16]`, `.param .u64 .ptr .global .align 16 name`, `.reg .b32 %r1`
-    fn param(&mut self) -> Parsed<Param> {
-        let start = self.start();
-        let hidden = self.eat_word("hidden");
-        let space = match self.peek_word() {
-            "param" => Space::Param,
-            "reg" => Space::Reg,
-            _ => return Err(self.expected("`.param` or `.reg`")),
-        };
-        self.take(self.peek_word().len() + 1);
-        let (mut align, mut vector, mut ty) = (None, None, None);
-        let mut ptr: Option<Ptr> = None;
-        loop {
-            let word = self.peek_word();
-            let len = word.len() + 1;
-            match (word, lookup::modifier(word)) {
-                ("", _) => break,
-                ("align", _) if ptr.is_none() && ty.is_some() => {
-                    let span = Span::new(self.start(), self.start() + 6);
-                    return Err(error(ParseErrorKind::AlignAfterType, span));
-                }
-                ("align", _) => {
-                    let value = Some(self.align()?);
-                    match &mut ptr {
-                        Some(ptr) => ptr.align = value,
-                        None => align = value,
-                    }
-                    continue;
-                }
-                ("ptr", _) => {
-                    ptr = Some(Ptr {
-                        space: None,
-                        align: None,
-                    });
-                }
-                (_, Some(ModKind::Space(space))) if ptr.is_some() => {
-                    ptr = ptr.map(|ptr| Ptr {
-                        space: Some(space),
-                        ..ptr
-                    });
-                }
-                (_, Some(ModKind::Word(Mod::V2))) => vector = Some(2),
-                (_, Some(ModKind::Word(Mod::V4))) => vector = Some(4),
-                (_, Some(ModKind::Type(found))) if ty.is_none() => ty = Some(found),
-                _ => return Err(self.expected("a type or a name")),
-            }
-            self.take(len);
-        }
-        let Some(ty) = ty else {
-            return Err(self.expected("a type such as `.u64`"));
-        };
-        let name = match lex::identifier(self.rest()) {
-            1 if self.peek() == b'_' => {
-                self.take(1);
-                None
-            }
-            _ => Some(self.identifier("the name of a parameter")?.0),
-        };
-        let count = self.count()?;
-        let dims = self.dims()?;
-        Ok(Param {
-            hidden,
-            space,
-            align,
-            vector,
-            ty,
-            ptr,
-            name,
-            count,
-            dims,
-            span: self.since(start),
-        })
-    }
+fn directive(i: Input<'_>) -> Parsed<'_, FuncDirectiveKind> {
+    use FuncDirectiveKind as K;
+    let ctas = |name| preceded(word(name), integer("a number of CTAs"));
+    let registers = |name| preceded(word(name), integer("a number of registers"));
+    let threads = |name| preceded(word(name), extent);
+    alt((
+        map(registers("maxnreg"), K::MaxNReg),
+        map(threads("maxntid"), K::MaxNTid),
+        map(threads("reqntid"), K::ReqNTid),
+        map(ctas("minnctapersm"), K::MinNCtaPerSm),
+        map(ctas("maxnctapersm"), K::MaxNCtaPerSm),
+        map(threads("reqnctapercluster"), K::ReqNCtaPerCluster),
+        map(ctas("maxclusterrank"), K::MaxClusterRank),
+        map(registers("abi_preserve"), K::AbiPreserve),
+        map(registers("abi_preserve_control"), K::AbiPreserveControl),
+        value(K::ExplicitCluster, word("explicitcluster")),
+        value(K::BlocksAreClusters, word("blocksareclusters")),
+        value(K::NoReturn, word("noreturn")),
+        map(pragma, K::Pragma),
+        map(preceded(word("language"), list(language)), K::Language),
+    ))
+    .parse(i)
+}
 
-    /// Directives up to the body.
-    fn directives(&mut self) -> Parsed<List<FuncDirective>> {
-        let mut directives = Vec::new();
-        while self.peek() == b'.' {
-            let start = self.start();
-            let kind = self.directive()?;
-            let span = self.since(start);
-            directives.push(FuncDirective { kind, span });
-        }
-        Ok(self.module.pools.drain(&mut directives, 0))
-    }
+/// `"ptx"` or `7`
+fn language(i: Input<'_>) -> Parsed<'_, Language> {
+    let code = integer("a language in quotes or its code");
+    alt((map(string, Language::Named), map(code, Language::Code))).parse(i)
+}
 
-    fn directive(&mut self) -> Parsed<FuncDirectiveKind> {
-        use FuncDirectiveKind as K;
-        let word = self.peek_word();
-        if word == "pragma" {
-            return Ok(K::Pragma(self.pragma()?));
-        }
-        if self.eat_word("language") {
-            let mut languages = self.separated(Self::language)?;
-            return Ok(K::Language(self.module.pools.drain(&mut languages, 0)));
-        }
-        if !FUNCTION_DIRECTIVES.contains(&word) {
-            return Err(self.unknown_directive("before a function's body", FUNCTION_DIRECTIVES));
-        }
-        self.take(word.len() + 1);
-        Ok(match word {
-            "maxnreg" => K::MaxNReg(self.integer("a number of registers")?),
-            "maxntid" => K::MaxNTid(self.extent()?),
-            "reqntid" => K::ReqNTid(self.extent()?),
-            "minnctapersm" => K::MinNCtaPerSm(self.integer("a number of CTAs")?),
-            "maxnctapersm" => K::MaxNCtaPerSm(self.integer("a number of CTAs")?),
-            "reqnctapercluster" => K::ReqNCtaPerCluster(self.extent()?),
-            "maxclusterrank" => K::MaxClusterRank(self.integer("a number of CTAs")?),
-            "abi_preserve" => K::AbiPreserve(self.integer("a number of registers")?),
-            "abi_preserve_control" => K::AbiPreserveControl(self.integer("a number of registers")?),
-            "explicitcluster" => K::ExplicitCluster,
-            "blocksareclusters" => K::BlocksAreClusters,
-            _ => K::NoReturn,
-        })
-    }
-
-    /// `"ptx"` or `7`
-    fn language(&mut self) -> Parsed<Language> {
-        Ok(match self.peek() {
-            b'"' => Language::Named(self.string("a language")?),
-            _ => Language::Code(self.integer("a language in quotes or its code")?),
-        })
-    }
-
-    /// One to three numbers.
-    fn extent(&mut self) -> Parsed<Extent> {
-        let mut sizes = [self.integer("a number of threads or CTAs")?, 1, 1];
-        let mut written = 1;
-        while written < 3 && self.eat(b',') {
-            sizes[written as usize] = self.integer("a number of threads or CTAs")?;
-            written += 1;
-        }
-        Ok(Extent { sizes, written })
-    }
+/// One to three numbers.
+fn extent(i: Input<'_>) -> Parsed<'_, Extent> {
+    let size = || integer("a number of threads or CTAs");
+    let more = || opt(preceded(symbol(b','), size()));
+    let extent = |(x, y, z): (u32, Option<u32>, Option<u32>)| Extent {
+        sizes: [x, y.unwrap_or(1), z.unwrap_or(1)],
+        written: 1 + u8::from(y.is_some()) + u8::from(z.is_some()),
+    };
+    map((size(), more(), more()), extent).parse(i)
 }

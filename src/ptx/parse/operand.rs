@@ -2,266 +2,213 @@
 //!
 //! Source: PTX ISA 9.0, section 6, and the forms of addresses that ptxas takes.
 
-use super::expr::Signed;
-use super::{Parsed, Parser, error};
-use crate::diag::Span;
+use super::expr::{conditional, conditional_from, lone_number, symbol_expr};
+use super::token::*;
 use crate::ptx::error::ParseErrorKind;
-use crate::ptx::expr::ExprKind;
 use crate::ptx::instr::{Address, Base, Component, Offset, Operand, OperandKind};
-use crate::ptx::lex;
+use crate::ptx::lex::{self, Literal};
 use crate::ptx::names::Name;
-use crate::ptx::pool::{Id, List};
+use crate::ptx::pool::List;
 
-/// What begins with an identifier.
-enum Place {
-    Name(Name),
-    Component(Name, Component),
-    Element(Name, Id<Operand>),
+/// The bytes of which one stands behind an operand.
+const ENDS: &[u8; 5] = b",;]})";
+
+/// One operand.
+pub(super) fn operand(i: Input<'_>) -> Parsed<'_, Operand> {
+    let kind = alt((named, address, vector, negated, constant));
+    map(spanned(kind), |(kind, span)| Operand { kind, span }).parse(i)
 }
 
-impl Parser<'_> {
-    /// Operands up to `close`, which is taken; there may be none.
-    pub(super) fn operand_list(&mut self, close: u8, what: &'static str) -> Parsed<List<Operand>> {
-        let from = self.operands.len();
-        if !self.eat(close) {
-            loop {
-                let operand = self.operand(false)?;
-                self.operands.push(operand);
-                if !self.eat(b',') {
-                    break;
-                }
-            }
-            self.expect(close, what)?;
-        }
-        Ok(self.module.pools.drain(&mut self.operands, from))
+/// One operand of `call`, where `(` opens a list of arguments, not an expression.
+pub(super) fn call_operand(i: Input<'_>) -> Parsed<'_, Operand> {
+    let group = map(spanned(group), |(kind, span)| Operand { kind, span });
+    let (rest, operand) = alt((group, operand)).parse(i)?;
+    // An expression behind `(` would read as a list when it is printed; none is an operand of `call`.
+    match operand.kind {
+        OperandKind::Expr(_) => missing(rest, "`,` or `;`"),
+        _ => Ok((rest, operand)),
     }
+}
 
-    /// One operand. `groups` says that `(` opens a list of arguments, not an expression.
-    pub(super) fn operand(&mut self, groups: bool) -> Parsed<Operand> {
-        let start = self.start();
-        let kind = match self.peek() {
-            b'[' => self.deeper(Self::address)?,
-            b'{' => {
-                self.take(1);
-                let what = "`,` or `}`";
-                let elements = self.deeper(|p| p.operand_list(b'}', what))?;
-                if self.eat(b'|') {
-                    let pred = self.half()?;
-                    OperandKind::VectorPair { elements, pred }
-                } else {
-                    OperandKind::Vector(elements)
-                }
-            }
-            b'(' if groups => {
-                self.take(1);
-                let what = "`,` or `)`";
-                OperandKind::Group(self.deeper(|p| p.operand_list(b')', what))?)
-            }
-            b'!' | b'-' => self.signed_operand()?,
-            byte if lex::starts_identifier(byte) => self.named_operand()?,
-            _ => self.constant_operand()?,
-        };
-        // An expression behind `(` would read as a list when it is printed; none is an operand of `call`.
-        if groups && matches!(kind, OperandKind::Expr(_)) {
-            return Err(self.expected("`,` or `;`"));
-        }
-        let span = self.since(start);
-        Ok(Operand { kind, span })
-    }
+/// Operands up to `close`; there may be none.
+fn operand_list<'a>(close: u8, what: &'static str) -> impl Rule<'a, List<Operand>> {
+    let listed = terminated(operands(operand), expect(what, symbol(close)));
+    gathered(alt((symbol(close), value((), listed))))
+}
 
-    /// A number or an expression that does not begin with a name.
-    fn constant_operand(&mut self) -> Parsed<OperandKind> {
-        if let Some((number, _)) = self.lone_number()? {
-            return Ok(match number {
-                Signed::Int(int) => OperandKind::Int(int),
-                Signed::Float(float) => OperandKind::Float(float),
-            });
-        }
-        match self.peek() {
-            b'+' | b'-' | b'~' | b'!' | b'(' => {}
-            _ if lex::starts_number(self.rest()) => {}
-            _ => return Err(self.expected("an operand")),
-        }
-        Ok(OperandKind::Expr(self.conditional(None)?))
-    }
+/// `(a, b)`
+fn group(i: Input<'_>) -> Parsed<'_, OperandKind> {
+    let list = deeper(operand_list(b')', "`,` or `)`"));
+    map(preceded(symbol(b'('), list), OperandKind::Group).parse(i)
+}
 
-    /// `!p`, `-r`, `-r.h1`, or a constant with such a prefix.
-    fn signed_operand(&mut self) -> Parsed<OperandKind> {
-        let before = (self.at, self.end);
-        let negation = self.peek() == b'!';
-        self.take(1);
-        let len = lex::identifier(self.rest());
-        let name = &self.text[self.at..self.at + len];
-        if len > 0 && !matches!(name, "WARP_SZ" | "_") {
-            let span = self.take(len);
-            if !negation && self.peek() == b'.' && self.at == self.end {
-                let base = self.name_at(span);
-                let component = self.component();
-                return Ok(OperandKind::NegComponent { base, component });
-            }
-            if matches!(self.peek(), b',' | b';' | b']' | b'}' | b')') {
-                let name = self.name_at(span);
-                return Ok(if negation {
-                    OperandKind::Not(name)
-                } else {
-                    OperandKind::Neg(name)
-                });
-            }
-        }
-        (self.at, self.end) = before;
-        self.constant_operand()
-    }
+/// `{a, b}` or `{a, b}|p`
+fn vector(i: Input<'_>) -> Parsed<'_, OperandKind> {
+    let list = deeper(operand_list(b'}', "`,` or `}`"));
+    let pred = opt(preceded(symbol(b'|'), half));
+    let vector = |(elements, pred)| match pred {
+        Some(pred) => OperandKind::VectorPair { elements, pred },
+        None => OperandKind::Vector(elements),
+    };
+    map(preceded(symbol(b'{'), pair(list, pred)), vector).parse(i)
+}
 
-    /// What begins with an identifier.
-    fn named_operand(&mut self) -> Parsed<OperandKind> {
-        let len = lex::identifier(self.rest());
-        if len == 1 && self.peek() == b'_' {
-            self.take(1);
-            if self.peek() != b'|' {
-                return Ok(OperandKind::Sink);
-            }
-            self.take(1);
-            let second = self.half()?;
-            let first = None;
-            return Ok(OperandKind::Pair { first, second });
-        }
-        let (name, span) = match self.place()? {
-            (Place::Name(name), span) => (name, span),
-            (Place::Component(base, component), _) => {
-                return Ok(OperandKind::Component { base, component });
-            }
-            (Place::Element(base, index), _) => return Ok(OperandKind::Element { base, index }),
-        };
-        match self.peek() {
-            b',' | b';' | b'}' | b')' | b']' => match self.slice(span) {
-                "WARP_SZ" => {
-                    let size = self.add_expr(ExprKind::WarpSize, span);
-                    Ok(OperandKind::Expr(size))
-                }
-                _ => Ok(OperandKind::Name(name)),
-            },
-            b'|' if !self.rest().starts_with(b"||") => {
-                self.take(1);
-                let second = self.half()?;
-                let first = Some(name);
-                Ok(OperandKind::Pair { first, second })
-            }
-            b'(' if self.slice(span) == "generic" => {
-                (self.at, self.end) = (span.start as usize, span.start as usize);
-                Ok(OperandKind::Expr(self.conditional(None)?))
-            }
-            // A register is no constant; what follows it is another operand whose comma is missing.
-            _ if self.slice(span).starts_with('%') => Ok(OperandKind::Name(name)),
-            b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' | b'&' | b'^' | b'|'
-            | b'?' => {
-                let kind = match self.slice(span) {
-                    "WARP_SZ" => ExprKind::WarpSize,
-                    _ => ExprKind::Symbol(name),
-                };
-                let first = self.add_expr(kind, span);
-                Ok(OperandKind::Expr(self.conditional(Some(first))?))
-            }
-            _ => Ok(OperandKind::Name(name)),
-        }
-    }
+/// The right side of `p|q`.
+fn half(i: Input<'_>) -> Parsed<'_, Option<Name>> {
+    name_or_sink("a predicate register or `_`").parse(i)
+}
 
-    /// The right side of `p|q`.
-    fn half(&mut self) -> Parsed<Option<Name>> {
-        if self.peek() == b'_' && lex::identifier(self.rest()) == 1 {
-            self.take(1);
-            return Ok(None);
+/// A number or an expression that does not begin with a name.
+fn constant(i: Input<'_>) -> Parsed<'_, OperandKind> {
+    let number = |number| match number {
+        Literal::Int(int) => OperandKind::Int(int),
+        Literal::Float(float) => OperandKind::Float(float),
+    };
+    let begins = alt((ahead(b"+-~!("), number_ahead));
+    let expression = map(preceded(begins, conditional), OperandKind::Expr);
+    expect("an operand", alt((map(lone_number, number), expression))).parse(i)
+}
+
+/// `!p`, `-r` or `-r.h1`
+fn negated(i: Input<'_>) -> Parsed<'_, OperandKind> {
+    let plain = || verify(identifier, |text: &str| !matches!(text, "WARP_SZ" | "_"));
+    let whole = || interned(terminated(token(plain()), ahead(ENDS)));
+    let part = interned(terminated(plain(), peek(byte(b'.'))));
+    let part = preceded(symbol(b'-'), pair(part, component));
+    let negated = |(base, component)| OperandKind::NegComponent { base, component };
+    alt((
+        map(part, negated),
+        map(preceded(symbol(b'-'), whole()), OperandKind::Neg),
+        map(preceded(symbol(b'!'), whole()), OperandKind::Not),
+    ))
+    .parse(i)
+}
+
+/// What begins with an identifier.
+fn named(i: Input<'_>) -> Parsed<'_, OperandKind> {
+    preceded(next(lex::starts_identifier), alt((sink, placed))).parse(i)
+}
+
+/// `_` or `_|p`
+fn sink(i: Input<'_>) -> Parsed<'_, OperandKind> {
+    let first = None;
+    let sink = |second| match second {
+        Some(second) => OperandKind::Pair { first, second },
+        None => OperandKind::Sink,
+    };
+    let second = opt(preceded(symbol(b'|'), half));
+    map(preceded(keyword("_"), second), sink).parse(i)
+}
+
+/// A name with what belongs to it, or an expression that begins with one.
+fn placed<'a>(i: Input<'a>) -> Parsed<'a, OperandKind> {
+    let (rest, (place, span)) = spanned(place).parse(i)?;
+    let base = match place {
+        Base::Name(name) => name,
+        Base::Component { base, component } => {
+            return Ok((rest, OperandKind::Component { base, component }));
         }
-        Ok(Some(self.identifier("a predicate register or `_`")?.0))
-    }
+        Base::Element { base, index } => return Ok((rest, OperandKind::Element { base, index })),
+        Base::Absent => return mismatch(),
+    };
+    let text = i.slice(span);
+    let bar = token(terminated(byte(b'|'), not(byte(b'|'))));
+    let pair = |second| OperandKind::Pair {
+        first: Some(base),
+        second,
+    };
+    let symbol = |rest: Input<'a>| Ok((rest, symbol_expr(i, base, span)));
+    let sum = |rest: Input<'a>| {
+        let first = symbol_expr(i, base, span);
+        conditional_from(Some(first)).parse(rest)
+    };
+    let expression = alt((
+        preceded((given(text == "WARP_SZ"), ahead(ENDS)), symbol),
+        preceded((given(text == "generic"), ahead(b"(")), |_| conditional(i)),
+        preceded(ahead(b"+-*/%<>=!&^|?"), sum),
+    ));
+    // A register is no constant; what follows it is another operand whose comma is missing.
+    let constant = given(!text.starts_with('%'));
+    alt((
+        map(preceded(bar, half), pair),
+        map(preceded(constant, expression), OperandKind::Expr),
+        success(OperandKind::Name(base)),
+    ))
+    .parse(rest)
+}
 
-    /// `name`, `name.x` or `name[i]`.
-    fn place(&mut self) -> Parsed<(Place, Span)> {
-        let (name, span) = self.identifier("a name")?;
-        // On another line a dot begins a directive, and a semicolon is missing.
-        let adjacent = !self.text[self.end..self.at].contains('\n');
-        match self.peek() {
-            b'.' if adjacent && !self.peek_word().is_empty() => {
-                let component = self.component();
-                Ok((Place::Component(name, component), span))
-            }
-            b'[' => {
-                self.take(1);
-                let index = self.deeper(|p| p.operand(false))?;
-                self.expect(b']', "`]`")?;
-                let index = self.module.pools.add(index);
-                Ok((Place::Element(name, index), span))
-            }
-            _ => Ok((Place::Name(name), span)),
+/// `name`, `name.x` or `name[i]`.
+fn place(i: Input<'_>) -> Parsed<'_, Base> {
+    let (rest, base) = expect("a name", Inlined(name)).parse(i)?;
+    let component = preceded((ahead(b"."), adjacent_word), component);
+    let index = added(deeper(operand));
+    let index = delimited(symbol(b'['), index, mark("`]`"));
+    alt((
+        map(component, |component| Base::Component { base, component }),
+        map(index, |index| Base::Element { base, index }),
+        success(Base::Name(base)),
+    ))
+    .parse(rest)
+}
+
+/// That a word follows. On another line a dot begins a directive, and a semicolon is missing.
+fn adjacent_word(i: Input<'_>) -> Parsed<'_, ()> {
+    preceded(given(!i.gap().contains('\n')), value((), peek(dotted))).parse(i)
+}
+
+/// `.x`
+fn component(i: Input<'_>) -> Parsed<'_, Component> {
+    let (rest, word) = token(preceded(byte(b'.'), text(opt(lexeme(lex::word))))).parse(i)?;
+    let component = match ("xyzw".find(word), "rgba".find(word)) {
+        (Some(at), _) if word.len() == 1 => Component::Xyzw(at as u8),
+        (_, Some(at)) if word.len() == 1 => Component::Rgba(at as u8),
+        _ => Component::Other(i.intern(word)),
+    };
+    Ok((rest, component))
+}
+
+/// `[base + offset, rest...]`
+fn address(i: Input<'_>) -> Parsed<'_, OperandKind> {
+    let address = preceded(ahead(b"["), deeper(added(bracketed)));
+    map(address, OperandKind::Address).parse(i)
+}
+
+fn bracketed<'a>(i: Input<'a>) -> Parsed<'a, Address> {
+    let begins = peek(verify(identifier, |text: &str| text != "WARP_SZ"));
+    let base = opt(preceded(begins, place));
+    let (rest, base) = preceded(symbol(b'['), base).parse(i)?;
+    let minus = |i: Input<'a>| fail(i, ParseErrorKind::MinusInAddress, i.span(1));
+    let sum = alt((
+        preceded(ahead(b"-"), minus),
+        preceded(symbol(b'+'), offset),
+        success(Offset::None),
+    ));
+    let alone = preceded(given(base.is_none()), offset);
+    let (rest, offset) = alt((alone, sum)).parse(rest)?;
+    let more = preceded(symbol(b','), operand_list(b']', "`,` or `]`"));
+    let close = value(List::EMPTY, mark("`]`"));
+    let unified = |i: Input<'a>| preceded(given(i.gap().is_empty()), word("unified")).parse(i);
+    let (rest, (list, unified)) = (alt((more, close)), opt(unified)).parse(rest)?;
+    let address = Address {
+        base: base.unwrap_or(Base::Absent),
+        offset,
+        rest: list,
+        unified: unified.is_some(),
+    };
+    Ok((rest, address))
+}
+
+fn offset<'a>(i: Input<'a>) -> Parsed<'a, Offset> {
+    let (rest, number) = opt(spanned(lone_number)).parse(i)?;
+    match number {
+        Some((Literal::Int(int), _)) => Ok((rest, Offset::Imm(int.value()))),
+        Some((Literal::Float(_), span)) => {
+            let (expected, found) = ("an integer", format!("`{}`", i.slice(span)));
+            fail(rest, ParseErrorKind::Expected { expected, found }, span)
         }
-    }
-
-    fn component(&mut self) -> Component {
-        let word = self.peek_word();
-        self.take(word.len() + 1);
-        match word {
-            "x" => Component::Xyzw(0),
-            "y" => Component::Xyzw(1),
-            "z" => Component::Xyzw(2),
-            "w" => Component::Xyzw(3),
-            "r" => Component::Rgba(0),
-            "g" => Component::Rgba(1),
-            "b" => Component::Rgba(2),
-            "a" => Component::Rgba(3),
-            _ => Component::Other(self.module.names.intern(word)),
-        }
-    }
-
-    /// `[base + offset, rest...]`
-    fn address(&mut self) -> Parsed<OperandKind> {
-        self.take(1);
-        let first = &self.text[self.at..self.at + lex::identifier(self.rest())];
-        let base = if !matches!(first, "" | "WARP_SZ") {
-            match self.place()?.0 {
-                Place::Name(name) => Base::Name(name),
-                Place::Component(base, component) => Base::Component { base, component },
-                Place::Element(base, index) => Base::Element { base, index },
-            }
-        } else {
-            Base::Absent
-        };
-        let offset = match self.peek() {
-            b'-' if base != Base::Absent => {
-                let span = Span::new(self.start(), self.start() + 1);
-                return Err(error(ParseErrorKind::MinusInAddress, span));
-            }
-            b'+' if base != Base::Absent => {
-                self.take(1);
-                self.offset()?
-            }
-            _ if base == Base::Absent => self.offset()?,
-            _ => Offset::None,
-        };
-        let rest = if self.eat(b',') {
-            self.operand_list(b']', "`,` or `]`")?
-        } else {
-            self.expect(b']', "`]`")?;
-            List::EMPTY
-        };
-        let unified = self.at == self.end && self.eat_word("unified");
-        let address = Address {
-            base,
-            offset,
-            rest,
-            unified,
-        };
-        Ok(OperandKind::Address(self.module.pools.add(address)))
-    }
-
-    fn offset(&mut self) -> Parsed<Offset> {
-        match self.lone_number()? {
-            Some((Signed::Int(int), _)) => Ok(Offset::Imm(int.value())),
-            Some((Signed::Float(_), span)) => {
-                let found = format!("`{}`", self.slice(span));
-                let expected = "an integer";
-                Err(error(ParseErrorKind::Expected { expected, found }, span))
-            }
-            None if matches!(self.peek(), b']' | b',') => Err(self.expected("an address")),
-            None => Ok(Offset::Expr(self.conditional(None)?)),
+        None => {
+            let absent = preceded(ahead(b"],"), |i: Input<'a>| missing(i, "an address"));
+            alt((absent, map(conditional, Offset::Expr))).parse(rest)
         }
     }
 }
