@@ -16,12 +16,12 @@
 use std::sync::Arc;
 
 use crate::answer::{
-    self, AssumptionKind, Command, DefectKind, Finding, Outputs, Part, UnknownKind, Values,
-    Verdict, WarningKind,
+    self, AssumptionKind, Command, DefectKind, Failure, Finding, Outputs, Part, Report,
+    UnknownKind, Values, Verdict, WarningKind,
 };
 use crate::explain::text;
+use crate::found::join;
 use crate::grid::HAPPENS;
-use crate::report::{Failure, Report};
 use crate::spec::{ElemTy, Origin, Setup, Value};
 use crate::term::ArrayId;
 use crate::term::facts::Elements;
@@ -92,7 +92,7 @@ fn of_cases(
             }
         }
         match &mut all {
-            Some(all) => all.join(report),
+            Some(all) => join(all, report),
             None => all = Some(report),
         }
         if let Some(all) = all.take_if(|_| decides) {
@@ -104,7 +104,7 @@ fn of_cases(
     };
     all.warnings.extend(left_out.warning(count));
     if !proved {
-        first.join(all);
+        join(&mut first, all);
         return Ok(first);
     }
     let rest = match left_out.count {

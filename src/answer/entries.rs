@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Answer, EXIT_ERROR, EXIT_UNKNOWN, Failure};
-use crate::answer::Command;
-use crate::answer::gate::ManifestCommand;
+use super::gate::ManifestCommand;
+use super::verdict::{EXIT_ERROR, EXIT_UNKNOWN};
+use super::{Answer, Command, Failure, Gate, GateEntry, GateResult, Schema, schema};
 
 /// A line of a manifest.
 #[derive(Clone, Debug)]
@@ -38,6 +38,16 @@ pub struct EntryResult {
     pub result: Result<Answer, Failure>,
 }
 
+impl EntryResult {
+    /// What was found, as it is printed.
+    pub fn answer(&self) -> GateResult {
+        match &self.result {
+            Ok(answer) => GateResult::Report(Box::new(answer.report.clone())),
+            Err(f) => GateResult::Error(f.answer(Some(self.command.name()))),
+        }
+    }
+}
+
 /// The results of a manifest.
 #[derive(Clone, Debug)]
 pub struct GateReport {
@@ -55,6 +65,29 @@ impl GateReport {
     /// Number of entries that got what they must get.
     pub fn passed(&self) -> usize {
         self.entries.iter().filter(|e| e.ok).count()
+    }
+
+    /// The object of the contract.
+    pub fn answer(&self) -> Gate {
+        let entries = self.entries.iter().map(|e| GateEntry {
+            name: e.name.clone(),
+            expect: e.expect.clone(),
+            ok: e.ok,
+            seconds: e.time.as_secs_f64(),
+            why: e.why.clone(),
+            cached: e.result.as_ref().is_ok_and(|a| a.cached),
+            peak_bytes: e.peak,
+            result: e.answer(),
+        });
+        Gate {
+            schema: Schema::V2,
+            volta: schema::version(),
+            command: self.command,
+            passed: self.passed() as u64,
+            failed: (self.entries.len() - self.passed()) as u64,
+            entries: entries.collect(),
+            ledger: self.ledger.clone(),
+        }
     }
 
     /// The exit status of the contract.
