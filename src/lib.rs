@@ -22,7 +22,7 @@
 //! # The way through
 //!
 //! ```text
-//! text --ptx--> Module --kernel--> Kernel --sim--> Outcome --norm--> Canon --decide--> Decision --report--> text, JSON
+//! text --ptx--> Module --kernel--> Kernel --sim--> Outcome --norm--> Canon --decide--> Decision --found--> Report --report--> text
 //! ```
 //!
 //! Folders are stages, files are techniques; each arrow is one function and each waist one type.

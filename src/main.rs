@@ -336,7 +336,7 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
             Command::Run(a) => {
                 let executed = volta::run::run(layers, &files)?;
                 executed.save(&a.save)?;
-                Ok(Answer::from(executed))
+                Ok(human::ran(executed.report))
             }
             _ => Ok(human::answer(race::race(layers, &files)?)),
         }

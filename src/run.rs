@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use crate::alone::Alone;
 use crate::answer::{
-    self, Answer, Command, ErrorKind, Failure, Outputs, Part, Report, UnknownKind, Verdict,
+    self, Command, ErrorKind, Failure, Outputs, Part, Report, UnknownKind, Verdict,
 };
 use crate::check::{Found, assumptions, counted, limits, make_strict, take_defects, times};
 use crate::decide;
@@ -26,7 +26,6 @@ use crate::grid::sequence::Ended;
 use crate::input::Files;
 use crate::kernel::{Kernel, Pc, pure};
 use crate::race;
-use crate::report::human;
 use crate::sim::numbers::Memory;
 use crate::sim::{Outcome, WarningKind};
 use crate::spec::binding::Key;
@@ -150,17 +149,6 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         arrays,
         is_cut,
     })
-}
-
-impl From<Executed> for Answer {
-    fn from(e: Executed) -> Answer {
-        let mut answer = human::answer(e.report);
-        for array in answer.report.outputs.written() {
-            answer.text.push('\n');
-            answer.text.push_str(&human::values(array));
-        }
-        answer
-    }
 }
 
 impl Executed {

@@ -2,7 +2,7 @@
 //!
 //! A report is begun with what was run ([`begin`]) and filled in by the command. [`launches`] turns the findings of a run
 //! into those of an answer, with their places; those of one root share a cause, what the sizes were too small to show is a
-//! warning (`coverage`), and roundings to narrow formats are listed beside it ([`precision`]). [`join()`] makes one report of
+//! warning (`coverage`), and roundings to narrow formats are listed beside it ([`precision`]). `join` makes one report of
 //! several.
 //!
 //! Nothing here prints: an answer holds words and numbers, and [`crate::report`] shows them.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Command, Failure};
+use crate::answer::{Command, Failure};
 use crate::diag::Source;
 use crate::grid::prepared::Runs;
 use crate::input::{self, File, Files};
@@ -214,7 +214,7 @@ impl Worker {
                 human::answer(check::check_prepared(layers, &files, runs)?)
             }
             "race" => human::answer(race::race(layers, &files)?),
-            "run" => Answer::from(run::run(layers, &files)?),
+            "run" => human::ran(run::run(layers, &files)?.report),
             "slack" => human::answer(slack::slack(layers, &files)?),
             "lift" => lift::lift(&[layers.0.iter().map(|&s| s.clone()).collect()], &files)?,
             _ => return self.prepare(job, layers, &files),

@@ -22,9 +22,9 @@ mod values;
 
 pub(super) use findings::place;
 pub use table::gate;
-pub use values::values;
 
 use findings::{write_findings, write_warnings};
+use values::values;
 
 /// Entries of one list that are shown in full; the JSON report has all.
 const SHOWN: usize = 12;
@@ -57,6 +57,16 @@ pub fn answer(report: Report) -> Answer {
         cached: false,
         parts: Vec::new(),
     }
+}
+
+/// The report of a run with its text, in which the arrays stand that were written.
+pub fn ran(report: Report) -> Answer {
+    let mut out = answer(report);
+    for array in out.report.outputs.written() {
+        out.text.push('\n');
+        out.text.push_str(&values(array));
+    }
+    out
 }
 
 fn write_report(out: &mut String, r: &Report) -> fmt::Result {

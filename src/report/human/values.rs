@@ -10,7 +10,7 @@ use crate::answer::Written;
 const SHOWN: usize = 8;
 
 /// One array as a table: rows along the last dimension, the first ones of each.
-pub fn values(array: &Written) -> String {
+pub(super) fn values(array: &Written) -> String {
     let dims: Vec<String> = array.shape.iter().map(u64::to_string).collect();
     let mut out = format!("{} = {}[{}]\n", array.name, array.r#type, dims.join(","));
     let columns = array.shape.last().map_or(1, |&n| n.max(1) as usize);
