@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use volta::answer::entries::EntryResult;
+use volta::answer::gate::EntryResult;
 use volta::gate::{Request, gate};
 
 fn main() -> ExitCode {

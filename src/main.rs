@@ -14,7 +14,7 @@ use clap::CommandFactory;
 use clap::error::ErrorKind as Asked;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use volta::answer::entries::GateReport;
+use volta::answer::gate::GateReport;
 use volta::answer::{Answer, EXIT_ERROR, ErrorKind, Failure, schema};
 use volta::bits::identities;
 use volta::diag::foreign::{listing, plain, styled, whole};

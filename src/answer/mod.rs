@@ -14,7 +14,6 @@ pub mod certificate;
 pub mod compare;
 pub mod coverage;
 pub mod determinism;
-pub mod entries;
 pub mod failure;
 pub mod finding;
 pub mod gate;
@@ -36,10 +35,9 @@ pub use compare::{
     Written,
 };
 pub use determinism::{Determinism, SameBits};
-pub use entries::{EntryResult, GateReport};
 pub use failure::{Error, ErrorAnswer, Failure};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
-pub use gate::{Gate, GateEntry, GateResult, Instance};
+pub use gate::{EntryResult, Gate, GateEntry, GateReport, GateResult, Instance};
 pub use instances::{Answer, AtSize, Sizes};
 pub use kernel::{Bound, Each, Inputs, KernelAnswer, Launched, Launches, Scope, Sides, Subject};
 pub use kinds::{

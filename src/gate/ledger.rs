@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
-use crate::answer::entries::EntryResult;
+use crate::answer::gate::EntryResult;
 use crate::answer::{ErrorKind, Failure, Kind, Report, UnknownKind, Verdict};
 use crate::input;
 use crate::spec::limits;

@@ -14,8 +14,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::answer::entries::{EntryResult, GateReport};
-use crate::answer::gate::ManifestCommand;
+use crate::answer::gate::{EntryResult, GateReport, ManifestCommand};
 use crate::answer::{
     Answer, AtSize, Command, ErrorKind, Failure, Kind, Report, UnknownKind, WarningKind,
 };

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::answer::entries::Place;
+use crate::answer::gate::Place;
 use crate::answer::{Command, DefectKind, ErrorKind, Failure, Kind, Verdict};
 use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;

@@ -11,8 +11,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::answer::entries::{EntryResult, GateReport, Place};
-use crate::answer::gate::ManifestCommand;
+use crate::answer::gate::{EntryResult, GateReport, ManifestCommand, Place};
 use crate::answer::{
     Answer, Command, Failure, Kind, OneStep, Part, Schema, Steps, Verdict, schema,
 };

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::answer::entries::EntryResult;
+use crate::answer::gate::EntryResult;
 use crate::answer::{Answer, EXIT_ERROR, Finding, Kind, Verdict};
 use crate::diag::foreign::{sentence, styled, visible};
 use crate::report::human::{BOLD, show_time, style};
