@@ -9,8 +9,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use volta::answer::gate::EntryResult;
 use volta::gate::{Request, gate};
-use volta::report::gate::EntryResult;
 
 fn main() -> ExitCode {
     let (mut runs, mut filter) = (3, None);

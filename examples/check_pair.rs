@@ -6,9 +6,10 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
+use volta::answer::Verdict;
 use volta::check::check;
 use volta::input::Files;
-use volta::report::{Verdict, human};
+use volta::report::human;
 use volta::spec::{Layers, Settings};
 
 const SPEC: &str = r#"

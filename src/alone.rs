@@ -4,13 +4,13 @@ use std::slice::from_ref;
 
 use rayon::prelude::*;
 
+use crate::answer::Failure;
 use crate::check::ran;
 use crate::decide;
+use crate::found::launches::Ran;
 use crate::grid::{self, Covered, Subject};
 use crate::input::{self, Files, Lowered};
 use crate::kernel::Kernel;
-use crate::report::Failure;
-use crate::report::launches::Ran;
 use crate::sim::Side;
 use crate::spec::binding::Key;
 use crate::spec::launch::Selection;
@@ -27,7 +27,7 @@ pub(crate) fn bound(
     let lowered: Vec<Lowered> = lowered.into_iter().collect::<Result<_, _>>()?;
     let kernels = lowered.iter().zip(specs);
     let kernels: Vec<(&Kernel, &KernelSpec)> = kernels.map(|(l, s)| (&l.kernel, s)).collect();
-    let setup = spec::resolve(&kernels, map).map_err(|e| Failure::of_spec(&e, &kernels))?;
+    let setup = spec::resolve(&kernels, map).map_err(|e| e.about(&kernels))?;
     Ok((lowered, setup))
 }
 

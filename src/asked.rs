@@ -3,12 +3,11 @@
 //! [`answer`] asks it with the bindings as they are given, and the refinements of its ladder say what the next time is known:
 //! how numbers were made ([`Made`]), and what arrays hold of which the facts allow few contents ([`Contents`]).
 
-use crate::answer::{ErrorKind, Finding, Part, UnknownKind, Values, Verdict};
+use crate::answer::{ErrorKind, Failure, Finding, Part, Report, UnknownKind, Values, Verdict};
 use crate::cases::Contents;
 use crate::check::remember;
 use crate::explore::{Reason, Refinement, Stage, Step, refined};
 use crate::input::Lowered;
-use crate::report::{Failure, Report};
 use crate::spec::{Limits, Setup};
 
 /// A question, apart from what is known.

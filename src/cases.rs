@@ -16,14 +16,14 @@
 use std::sync::Arc;
 
 use crate::answer::{
-    self, AssumptionKind, Command, DefectKind, Finding, Outputs, Part, UnknownKind, Values,
-    Verdict, WarningKind,
+    self, AssumptionKind, Command, DefectKind, Failure, Finding, Outputs, Part, Report,
+    UnknownKind, Values, Verdict, WarningKind,
 };
 use crate::asked::{Answered, Knowledge, Question};
 use crate::explain::text;
 use crate::explore::{Reason, Refinement, Step};
+use crate::found::join;
 use crate::grid::HAPPENS;
-use crate::report::{Failure, Report};
 use crate::spec::{ElemTy, Origin, Setup, Value};
 use crate::term::ArrayId;
 use crate::term::facts::Elements;
@@ -172,7 +172,7 @@ impl Contents {
             }
         }
         match &mut self.all {
-            Some(all) => all.join(report),
+            Some(all) => join(all, report),
             None => self.all = Some(report),
         }
         match decides {
@@ -188,7 +188,7 @@ impl Contents {
         all.warnings.extend(self.left_out.warning(self.count));
         if !self.proved {
             let mut first = self.first.take()?;
-            first.join(all);
+            join(&mut first, all);
             return Some(first);
         }
         let rest = match self.left_out.count {

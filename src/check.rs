@@ -13,8 +13,8 @@ use std::time::Instant;
 use crate::alone::bound;
 use crate::answer::coverage::Looked;
 use crate::answer::{
-    self, Assumption, Command, DefectKind, Determinism, ErrorKind, Finding, Outputs, Part, Sides,
-    UnknownKind, Values, WarningKind,
+    self, Assumption, Command, DefectKind, Determinism, ErrorKind, Failure, Finding, Outputs, Part,
+    Report, Sides, UnknownKind, Values, Verdict, WarningKind,
 };
 use crate::asked::{self, Answered, Question};
 use crate::bits;
@@ -23,13 +23,13 @@ use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::explore;
 use crate::formula;
+use crate::found::precision::{Rounds, precision};
+use crate::found::{self, Described, Ran};
 use crate::grid::prepared::Runs;
 use crate::grid::sequence::Ended;
 use crate::grid::{Subject, scope, select};
 use crate::input::{self, Files, Lowered, Written};
 use crate::kernel::Kernel;
-use crate::report::precision::{Rounds, precision};
-use crate::report::{self, Described, Failure, Ran, Report, Verdict};
 use crate::rounding::confirm::{Confirmed, confirm};
 use crate::rounding::measure::measure;
 use crate::rounding::range::range;
@@ -287,7 +287,7 @@ impl Found {
         // A formula has no launches, and its reads are not listed as those of a kernel are.
         if !reference.is_empty() {
             let left_out = bounds::left_out(a, arrays, options);
-            let left_out = report::launches::unknowns(reference, &left_out).into_iter();
+            let left_out = found::launches::unknowns(reference, &left_out).into_iter();
             self.warnings.extend(
                 left_out.map(|u| Finding::new(u.kernel, WarningKind::Note, u.message).at(u.sites)),
             );
@@ -512,7 +512,7 @@ impl Asked<'_> {
                 found.add_formula(&side.outcome);
                 return side.outcome;
             };
-            kernels.push(report::launches::describe(launches, &side));
+            kernels.push(found::launches::describe(launches, &side));
             found.add_side(launches, lowered, &side);
             looked.extend(found.add_looked(launches, &side));
             merged |= side.outcome.store.has_merged();
@@ -525,7 +525,7 @@ impl Asked<'_> {
             found.add(launches, &side.outcome);
             found
                 .defects
-                .extend(report::launches::defects(launches, &strict));
+                .extend(found::launches::defects(launches, &strict));
             rounds.push(Rounds::of(launches, &side));
             let outcome = std::mem::take(&mut side.outcome);
             ended_sides.extend(launches.first().map(|l| (l.spec.which, side)));
@@ -647,13 +647,11 @@ impl Asked<'_> {
             precision: simulated.precision,
             looked: simulated.looked,
             rounding: simulated.rounding,
-            ..report::begin(Command::Check, simulated.kernels, self.options)
+            ..found::begin(Command::Check, simulated.kernels, self.options)
         };
         if let Some(f) = self.formula {
             let formula = f.source.text.clone();
-            report
-                .subjects
-                .put(Part::Reference, answer::Subject::Formula { formula });
+            report.reference = Some(answer::Subject::Formula { formula });
         }
         report.stats.decision = counts;
         report.stats.seconds = times(start, parsed, simulated.ended);
@@ -799,7 +797,7 @@ impl Found {
 
     /// Adds the findings of the runs of a side.
     pub(crate) fn add(&mut self, launches: &[Ran], outcome: &Outcome) {
-        use report::launches::{defects, unknowns, warnings};
+        use found::launches::{defects, unknowns, warnings};
         self.defects.extend(defects(launches, &outcome.defects));
         self.warnings.extend(warnings(launches, &outcome.warnings));
         self.unknown.extend(unknowns(launches, &outcome.unknowns));

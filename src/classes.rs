@@ -11,11 +11,11 @@ use std::time::Instant;
 
 use indexmap::IndexMap;
 
-use crate::answer::{self, Class, Command, ErrorKind, Part, UnknownKind};
+use crate::answer::{self, Class, Command, ErrorKind, Failure, Part, Report, UnknownKind, Verdict};
 use crate::check::{Among, check_among, counted};
+use crate::found;
 use crate::grid::prepared::Runs;
 use crate::input::Files;
-use crate::report::{self, Failure, Report, Verdict};
 use crate::spec::{Layers, Settings};
 
 /// Fewest kernels that are compared.
@@ -53,7 +53,7 @@ fn classes_of(layers: Layers, files: &Files, runs: &Runs) -> Result<Report, Fail
         };
         check_among(Layers(&all), files, Some(runs), Some(among))
     };
-    let mut report = report::begin(Command::Classes, Vec::new(), &options);
+    let mut report = found::begin(Command::Classes, Vec::new(), &options);
     let mut sorted: Vec<Class> = vec![Class::of(0)];
     for i in 1..kernels.len() {
         let mut differs = IndexMap::new();

@@ -9,6 +9,7 @@ use std::path::Path;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Error, Parser};
 
+use volta::spec::sizes::fill;
 use volta::spec::{Lists, Sizes};
 use volta::spec_file::SpecFile;
 
@@ -67,7 +68,7 @@ fn filled(argv: &[OsString], sizes: &Sizes) -> Result<Vec<OsString>, String> {
     let kept = values(argv, "--for");
     let fill = |(i, arg): (usize, &OsString)| match arg.to_str() {
         Some(text) if i > 0 && !kept.contains(&i) => {
-            let full = sizes.fill(text);
+            let full = fill(text, sizes);
             let full = full.map_err(|e| format!("in `{text}`, for {sizes}: {}", e.message))?;
             Ok(OsString::from(full.into_owned()))
         }

@@ -5,12 +5,11 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use crate::alone::Alone;
-use crate::answer::Kind;
+use crate::answer::{Failure, Kind};
 use crate::check::limits;
 use crate::input::{self, File, Files, Lowered};
 use crate::norm::{self, Normalizer};
 use crate::ptx;
-use crate::report::Failure;
 use crate::sim::{self, Outcome, Side};
 use crate::spec::{self, Arrays, Layers, Origin};
 use crate::term::show::{Bounds, show};

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::answer::{ErrorKind, Finding, Part, Site, WarningKind};
+use crate::answer::{ErrorKind, Failure, Finding, Part, Site, WarningKind};
 use crate::diag::{Diagnostic, Source, visible};
 use crate::formula::{self, Formula, Trouble};
 use crate::kernel::{self, Kernel, LowerError, LowerWarning, Op, Pc, retries};
 use crate::ptx::{self, Function, Id, Module};
-use crate::report::Failure;
 use crate::spec::contents::Sources;
 use crate::spec::facts::Fact;
 use crate::spec::limits;

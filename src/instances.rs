@@ -10,9 +10,12 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::answer::{ErrorKind, GateResult, Instance, Subject, Verdict, WarningKind, coverage};
+use crate::answer::{
+    Answer, AtSize, ErrorKind, Failure, GateResult, Instance, Report, Subject, Verdict,
+    WarningKind, coverage,
+};
 use crate::diag::visible;
-use crate::report::{Answer, AtSize, Failure, Report, human, json as report};
+use crate::report::human;
 use crate::spec::Sizes;
 
 /// Stack of the threads that work, as of those of the executable.
@@ -143,8 +146,7 @@ fn of_other_sizes(worst: &Answer) -> String {
     if worst.report.verdict != Verdict::Equivalent {
         return String::new();
     }
-    let subjects = &worst.report.subjects;
-    let sides = [&subjects.reference, &subjects.optimized];
+    let sides = [&worst.report.reference, &worst.report.optimized];
     let kernels = sides.into_iter().flatten().filter_map(|s| match s {
         Subject::Kernel(k) => Some(format!(
             " {} --entry {}",
@@ -179,7 +181,7 @@ fn instance(command: &str, part: &AtSize) -> Instance {
         sizes: part.sizes.0.clone(),
         result: match &part.result {
             Ok(answer) => GateResult::Report(Box::new(answer.report.clone())),
-            Err(failure) => GateResult::Error(report::failure(Some(command), failure)),
+            Err(failure) => GateResult::Error(failure.answer(Some(command))),
         },
     }
 }

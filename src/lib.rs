@@ -22,14 +22,14 @@
 //! # The way through
 //!
 //! ```text
-//! text --ptx--> Module --kernel--> Kernel --sim--> Outcome --norm--> Canon --decide--> Decision --report--> text, JSON
+//! text --ptx--> Module --kernel--> Kernel --sim--> Outcome --norm--> Canon --decide--> Decision --found--> Report --report--> text
 //! ```
 //!
 //! Folders are stages, files are techniques; each arrow is one function and each waist one type.
 //! `src/docs/architecture.md` has a page for each waist, and says how to add to it. In reading order:
 //!
-//! * [`foreign`]: text of others as it may be shown, in every format.
-//! * [`diag`]: spans, sources, and how a message with its lines is rendered.
+//! * [`diag`]: spans, sources, how a message with its lines is rendered, and text of others as it may be shown, in every
+//!   format ([`diag::foreign`]).
 //! * [`ptx`]: text to [`ptx::Module`], the whole of PTX ISA 9.0 as a spanned tree.
 //! * [`kernel`]: one entry to [`kernel::Kernel`]: names become indices, opcodes an enum, calls are
 //!   expanded, labels are program counters.
@@ -51,7 +51,8 @@
 //! * `certificate`: what a proof was of, for a program that shares no code with this one to check.
 //! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
 //! * [`any`]: one kernel in every launch: small launches that are run, and two arbitrary threads for the rest.
-//! * [`report`]: what was found, as text or JSON; [`progress`]: how far the process is.
+//! * [`answer`]: what was found, as types; [`found`]: how runs and decisions become them; [`report`]: a formatter for each
+//!   output format, which reads them alone; [`progress`]: how far the process is.
 //! * [`lift`]: values of elements back to lines of mathematics, which are then proved.
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
 //!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
@@ -83,8 +84,8 @@ pub mod diag;
 pub mod dump;
 pub mod explain;
 pub mod explore;
-pub mod foreign;
 pub mod formula;
+pub mod found;
 pub mod gate;
 pub mod grid;
 pub mod input;

@@ -14,12 +14,13 @@ use clap::CommandFactory;
 use clap::error::ErrorKind as Asked;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use volta::answer::{ErrorKind, schema};
-use volta::foreign::{listing, plain, styled, whole};
+use volta::answer::gate::GateReport;
+use volta::answer::{Answer, EXIT_ERROR, ErrorKind, Failure, schema};
+use volta::bits::identities;
+use volta::diag::foreign::{listing, plain, styled, whole};
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
-use volta::report::gate::GateReport;
-use volta::report::{self, Answer, EXIT_ERROR, Failure, explain};
+use volta::report::{self, explain, human};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
 use volta::steps::{StepsReport, steps};
@@ -109,7 +110,7 @@ enum Done {
 impl Done {
     /// It in a format; a text has only one.
     fn text(&self, format: Format) -> String {
-        use report::{html, human, json, junit, sarif};
+        use report::{html, json, junit, sarif};
         match (self, format) {
             (Done::Own(text), _) => text.clone(),
             (Done::Text(text), _) => listing(text),
@@ -118,7 +119,7 @@ impl Done {
             (Done::Answer(a), Format::Junit) => junit::report(a),
             (Done::Answer(a), Format::Html) => html::report(a),
             (Done::Answer(a), Format::Human) => a.text.clone(),
-            (Done::Gate(g), Format::Json) => json::text(&json::gate(g)),
+            (Done::Gate(g), Format::Json) => json::text(&g.answer()),
             (Done::Gate(g), Format::Sarif) => json::text(&sarif::gate(g)),
             (Done::Gate(g), Format::Junit) => junit::gate(g),
             (Done::Gate(g), Format::Html) => html::gate(g),
@@ -186,7 +187,7 @@ impl Outputs {
         let text = |format| {
             let name = command.unwrap_or("volta");
             match format {
-                Format::Json => report::json::text(&report::json::failure(command, failure)),
+                Format::Json => report::json::text(&failure.answer(command)),
                 Format::Sarif => report::json::text(&report::sarif::failure(failure)),
                 Format::Junit => report::junit::failure(name, failure),
                 Format::Html => report::html::failure(name, failure),
@@ -285,7 +286,7 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         Command::Schema => Ok((Done::Own(schema::text()), 0)),
         Command::Explain { kind } => {
             let text = match kind {
-                Some(word) => explain::kind(word)?,
+                Some(word) => explain::kind(word, &identities::about())?,
                 None => explain::list(),
             };
             Ok((Done::Own(text), 0))
@@ -322,22 +323,22 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
             Command::Check(a) => {
                 let mut report = check::check(layers, &files)?;
                 a.numbers.write_certificate(&mut report)?;
-                Ok(Answer::from(report))
+                Ok(human::answer(report))
             }
-            Command::Slack(_) => Ok(Answer::from(slack::slack(layers, &files)?)),
-            Command::Classes(_) => Ok(Answer::from(classes::classes(layers, &files)?)),
+            Command::Slack(_) => Ok(human::answer(slack::slack(layers, &files)?)),
+            Command::Classes(_) => Ok(human::answer(classes::classes(layers, &files)?)),
             Command::Rows(_) => {
                 let smallest = (0..lines.len()).min_by_key(|&j| lines[j].sizes.total());
                 let small = asked(smallest.unwrap_or(i))?;
                 let small: Vec<&Settings> = small.iter().collect();
-                Ok(Answer::from(rows::rows(Layers(&small), layers, &files)?))
+                Ok(human::answer(rows::rows(Layers(&small), layers, &files)?))
             }
             Command::Run(a) => {
                 let executed = volta::run::run(layers, &files)?;
                 executed.save(&a.save)?;
-                Ok(Answer::from(executed))
+                Ok(human::ran(executed.report))
             }
-            _ => Ok(Answer::from(race::race(layers, &files)?)),
+            _ => Ok(human::answer(race::race(layers, &files)?)),
         }
     };
     if let Command::Lift(_) = &lines[0].cli.command {

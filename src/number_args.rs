@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use volta::answer::{ErrorKind, Report};
-use volta::report::Failure;
+use volta::answer::{ErrorKind, Failure, Report};
 
 /// Flags of `check`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use volta::prepared::{Cancel, Reference, Text};
-//! use volta::report::Verdict;
+//! use volta::answer::Verdict;
 //! use volta::spec::Settings;
 //!
 //! let twice = |op: &str| format!(
@@ -27,12 +27,11 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::answer::ErrorKind;
+use crate::answer::{ErrorKind, Failure, Report};
 use crate::check::check_prepared;
 use crate::diag::Source;
 use crate::grid::prepared::Runs;
 use crate::input::{self, File, Files};
-use crate::report::{Failure, Report};
 use crate::spec::manifest::Side;
 use crate::spec::{Layers, Settings};
 

@@ -7,7 +7,7 @@ use std::slice::from_ref;
 use std::time::Instant;
 
 use crate::alone::{Alone, asked, bound};
-use crate::answer::{self, Command, ErrorKind, Finding};
+use crate::answer::{self, Command, ErrorKind, Failure, Finding, Report, Verdict};
 use crate::any;
 use crate::asked::{self, Answered, Question};
 use crate::check::{
@@ -15,13 +15,13 @@ use crate::check::{
 };
 use crate::decide;
 use crate::decide::bounds::Settled;
+use crate::found::precision::{Rounds, precision};
+use crate::found::{self, launches};
 use crate::grid::Subject;
 use crate::grid::sequence::{self, Ended};
 use crate::input::{self, Files, Lowered};
 use crate::kernel::Fmt;
 use crate::number::{Value, decode};
-use crate::report::precision::{Rounds, precision};
-use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::rounding::schedules::same_bits;
 use crate::sim::Side;
 use crate::spec::{ElemTy, KernelSpec, Layers, Limits, Mode, Options, Setup, Which};
@@ -252,7 +252,7 @@ impl Looked<'_> {
             assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
             looked,
             precision: precision(&rounds, options.precision).0,
-            ..report::begin(Command::Race, described, options)
+            ..found::begin(Command::Race, described, options)
         };
         let (start, parsed) = self.times;
         report.stats.seconds = times(start, parsed, simulated);

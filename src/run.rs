@@ -13,17 +13,19 @@ use std::slice::from_ref;
 use std::time::Instant;
 
 use crate::alone::Alone;
-use crate::answer::{self, Command, ErrorKind, Outputs, Part, UnknownKind};
+use crate::answer::{
+    self, Command, ErrorKind, Failure, Outputs, Part, Report, UnknownKind, Verdict,
+};
 use crate::check::{Found, assumptions, counted, limits, make_strict, take_defects, times};
 use crate::decide;
+use crate::found;
+use crate::found::precision::{Rounds, precision};
+use crate::found::values::Values;
 use crate::grid::numbers;
 use crate::grid::sequence::Ended;
 use crate::input::Files;
 use crate::kernel::{Kernel, Pc, pure};
 use crate::race;
-use crate::report::precision::{Rounds, precision};
-use crate::report::values::Values;
-use crate::report::{self, Answer, Failure, Report, Verdict};
 use crate::sim::numbers::Memory;
 use crate::sim::{Outcome, WarningKind};
 use crate::spec::binding::Key;
@@ -97,7 +99,7 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     let mut found = Found::default();
     found.add_side(&launches, from_ref(&alone.lowered), &side);
     found.add(&launches, &side.outcome);
-    let notes = report::launches::warnings(&launches, &notes);
+    let notes = found::launches::warnings(&launches, &notes);
     found.warnings.extend(notes);
     // What a run left that a limit ended is no result.
     let is_cut = found.unknown.iter().any(|u| u.kind == UnknownKind::Limit);
@@ -126,7 +128,7 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         (true, true) => Verdict::Ran,
     };
     let rounds = [Rounds::of(&launches, &side)];
-    let described = vec![report::launches::describe(&launches, &side)];
+    let described = vec![found::launches::describe(&launches, &side)];
     let arrays = parameters(setup, resolved, &outputs);
     let written = outputs.iter().map(Values::written).collect();
     let mut report = Report {
@@ -137,7 +139,7 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         outputs: Outputs::Written(written),
         assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
         precision: precision(&rounds, options.precision).0,
-        ..report::begin(Command::Run, described, &options)
+        ..found::begin(Command::Run, described, &options)
     };
     report.stats.seconds = times(start, parsed, simulated);
     report.deny(&options.deny);
@@ -147,17 +149,6 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         arrays,
         is_cut,
     })
-}
-
-impl From<Executed> for Answer {
-    fn from(e: Executed) -> Answer {
-        let mut answer = Answer::from(e.report);
-        for o in &e.outputs {
-            answer.text.push('\n');
-            answer.text.push_str(&o.table());
-        }
-        answer
-    }
 }
 
 impl Executed {

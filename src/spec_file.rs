@@ -6,12 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::answer::{ErrorKind, Kind};
+use crate::answer::{ErrorKind, Failure, Kind};
 use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
-use crate::report::Failure;
 use crate::spec::layers::Spec;
-use crate::spec::{Lists, Settings, Sizes, TomlError};
+use crate::spec::{Lists, Settings, Sizes};
 
 /// Files of one specification.
 const MOST: usize = 100;
@@ -79,12 +78,12 @@ impl SpecFile {
     pub fn settings(&self, sizes: &Sizes) -> Result<Vec<Settings>, Failure> {
         let read = |source: &Arc<Source>| {
             let settings = parsed(source)?.settings(sizes);
-            settings.map_err(|e| Failure::toml(source, e))
+            settings.map_err(|e| e.at(source))
         };
         self.0.iter().map(read).collect()
     }
 }
 
 fn parsed(source: &Arc<Source>) -> Result<Spec<'_>, Failure> {
-    Spec::parse(&source.text).map_err(|e: TomlError| Failure::toml(source, e))
+    Spec::parse(&source.text).map_err(|e| e.at(source))
 }

@@ -1,10 +1,10 @@
-//! Classes of the same bits, and rows of a batch.
+//! Classes of the same bits, rows of a batch, and the identities that keep every bit.
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::foreign::sentence;
+use crate::diag::foreign::sentence;
 
 use super::{Counterexample, Site};
 
@@ -76,6 +76,17 @@ pub struct RowLaunch {
     pub block: [u32; 3],
     /// `%nctaid`.
     pub grid: [u32; 3],
+}
+
+/// What `explain` says of an identity that keeps every bit.
+#[derive(Clone, Copy, Debug)]
+pub struct AboutIdentity {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it holds.
+    pub holds: &'static str,
+    /// Why every bit is the same.
+    pub because: &'static str,
 }
 
 /// What people read of classes: each with how it differs from those before it.

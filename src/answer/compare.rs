@@ -98,6 +98,14 @@ impl Outputs {
         }
     }
 
+    /// What a `run` wrote.
+    pub fn written(&self) -> &[Written] {
+        match self {
+            Outputs::Written(all) => all,
+            Outputs::Compared(_) | Outputs::Lifted(_) => &[],
+        }
+    }
+
     /// Those that have formulas.
     pub fn lifted(&self) -> &[Lifted] {
         match self {

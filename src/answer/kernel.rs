@@ -61,6 +61,21 @@ impl<T> Sides<T> {
     }
 }
 
+impl<T> IntoIterator for Sides<T> {
+    type Item = (Part, T);
+    type IntoIter = std::iter::Flatten<std::array::IntoIter<Option<(Part, T)>, 3>>;
+
+    /// What there is, the reference first.
+    fn into_iter(self) -> Self::IntoIter {
+        let all = [
+            self.kernel.map(|t| (Part::Kernel, t)),
+            self.reference.map(|t| (Part::Reference, t)),
+            self.optimized.map(|t| (Part::Optimized, t)),
+        ];
+        all.into_iter().flatten()
+    }
+}
+
 impl<T> FromIterator<(Part, T)> for Sides<T> {
     fn from_iter<I: IntoIterator<Item = (Part, T)>>(list: I) -> Self {
         let mut out = Sides::default();
@@ -163,6 +178,11 @@ impl KernelAnswer {
     pub fn name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.entry)
     }
+}
+
+/// `[x, y, z]` as the command line writes it.
+pub fn show([x, y, z]: [u32; 3]) -> String {
+    format!("{x},{y},{z}")
 }
 
 /// Something of a kernel, or of each launch of a sequence.

@@ -14,9 +14,10 @@ pub mod certificate;
 pub mod compare;
 pub mod coverage;
 pub mod determinism;
-pub mod error;
+pub mod failure;
 pub mod finding;
 pub mod gate;
+pub mod instances;
 pub mod kernel;
 pub mod kinds;
 pub mod precision;
@@ -34,9 +35,10 @@ pub use compare::{
     Written,
 };
 pub use determinism::{Determinism, SameBits};
-pub use error::{Error, ErrorAnswer};
+pub use failure::{Error, ErrorAnswer, Failure};
 pub use finding::{Assumption, Finding, Part, Site, SourceLine, Step};
-pub use gate::{Gate, GateEntry, GateResult, Instance};
+pub use gate::{EntryResult, Gate, GateEntry, GateReport, GateResult, Instance};
+pub use instances::{Answer, AtSize, Sizes};
 pub use kernel::{Bound, Each, Inputs, KernelAnswer, Launched, Launches, Scope, Sides, Subject};
 pub use kinds::{
     About, AssumptionKind, DefectKind, ErrorKind, Family, Kind, UnknownKind, WarningKind,
@@ -46,7 +48,7 @@ pub use rounding::Rounding;
 pub use schema::Schema;
 pub use slack::{Breaks, Slack, State, Synchronisation};
 pub use steps::{OneStep, Steps};
-pub use verdict::{Values, Verdict};
+pub use verdict::{EXIT_ERROR, EXIT_UNKNOWN, Values, Verdict};
 
 /// The command that an answer is to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,14 +107,29 @@ pub struct Report {
     pub instances: Vec<Instance>,
     /// What the answer speaks of.
     pub scope: Scope,
-    /// The kernels, or the formula that is the reference.
-    #[serde(flatten)]
-    pub subjects: Sides<Subject>,
+    /// Of the only kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Subject>,
+    /// Of the reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Subject>,
+    /// Of the optimized kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optimized: Option<Subject>,
     /// What they were run with.
     pub inputs: Inputs,
-    /// Of a `slack`: which synchronising operations the kernel needs.
-    #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
-    pub slack: Option<Slack>,
+    /// The places of synchronising operations that the launch executes, in the order of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Synchronisation>")]
+    pub sync: Option<Vec<Synchronisation>>,
+    /// Some of them that can go at once, by their position in `sync`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<usize>")]
+    pub together: Option<Vec<usize>>,
+    /// All of this is said of every launch that the report names, not of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub every_launch: Option<bool>,
     /// Of `classes`: the kernels by what bits they leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Vec<Class>>,
@@ -166,9 +183,15 @@ impl AsMut<Stats> for Report {
 /// Counts of an answer, and its times.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
-    /// What the runs did.
-    #[serde(flatten)]
-    pub kernels: Sides<RunCounts>,
+    /// Of the only kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<RunCounts>,
+    /// Of the reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<RunCounts>,
+    /// Of the optimized kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optimized: Option<RunCounts>,
     /// What the decision did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<DecisionCounts>,
@@ -180,6 +203,17 @@ pub struct Stats {
     pub runs: IndexMap<String, u64>,
     /// Wall-clock times in seconds.
     pub seconds: Seconds,
+}
+
+impl Stats {
+    /// What the runs did, by kernel.
+    pub fn kernels(&self) -> Sides<&RunCounts> {
+        Sides {
+            kernel: self.kernel.as_ref(),
+            reference: self.reference.as_ref(),
+            optimized: self.optimized.as_ref(),
+        }
+    }
 }
 
 /// Counts of the runs of one kernel.
@@ -226,9 +260,27 @@ pub struct Seconds {
 }
 
 impl Report {
+    /// The kernels, or the formula that is the reference.
+    pub fn subjects(&self) -> Sides<&Subject> {
+        Sides {
+            kernel: self.kernel.as_ref(),
+            reference: self.reference.as_ref(),
+            optimized: self.optimized.as_ref(),
+        }
+    }
+
+    /// Of a `slack`: which synchronising operations the kernel needs.
+    pub fn slack(&self) -> Option<Slack<'_>> {
+        Some(Slack {
+            sync: self.sync.as_deref()?,
+            together: self.together.as_deref()?,
+            every_launch: self.every_launch?,
+        })
+    }
+
     /// The kernels, those of the reference first, each with its place in a sequence.
     pub fn kernels(&self) -> impl Iterator<Item = (Part, Option<u32>, &KernelAnswer)> {
-        self.subjects.iter().flat_map(|(part, s)| {
+        self.subjects().into_iter().flat_map(|(part, s)| {
             let (kernels, is_sequence) = match s {
                 Subject::Kernel(k) => (std::slice::from_ref(k), false),
                 Subject::Sequence { launches } => (&launches[..], true),
@@ -241,7 +293,7 @@ impl Report {
 
     /// The formula that is the reference.
     pub fn formula(&self) -> Option<&str> {
-        self.subjects.iter().find_map(|(_, s)| match s {
+        self.subjects().into_iter().find_map(|(_, s)| match s {
             Subject::Kernel(_) | Subject::Sequence { .. } => None,
             Subject::Formula { formula } => Some(formula.as_str()),
         })

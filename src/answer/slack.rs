@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::foreign::{sentence, visible};
+use crate::diag::foreign::{sentence, visible};
 
 use super::{DefectKind, Finding, Kind, Site, UnknownKind, WarningKind};
 
-/// What a `slack` found.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Slack {
+/// What a `slack` found, as the report holds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Slack<'r> {
     /// The places of synchronising operations that the launch executes, in the order of the text.
-    pub sync: Vec<Synchronisation>,
+    pub sync: &'r [Synchronisation],
     /// Some of them that can go at once, by their position in `sync`.
-    pub together: Vec<usize>,
+    pub together: &'r [usize],
     /// All of this is said of every launch that the report names, not of one.
     pub every_launch: bool,
 }
@@ -85,7 +85,7 @@ impl Synchronisation {
     }
 }
 
-impl Slack {
+impl Slack<'_> {
     /// What people read: each place with its state, and what can go at once.
     pub fn table(&self) -> String {
         let mut out = String::new();
@@ -93,7 +93,7 @@ impl Slack {
             let file = visible(&s.site.file);
             format!("{file}:{}: {}", s.site.line, s.op)
         };
-        for s in &self.sync {
+        for s in self.sync {
             out.push_str(&format!("{} is {}", line(s), s.state.name()));
             if let Some(b) = &s.breaks {
                 out.push_str(&format!("; without it {}", sentence(&b.text())));

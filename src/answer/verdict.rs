@@ -3,6 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Exit status of a usage or input error.
+pub const EXIT_ERROR: u8 = 2;
+
+/// Exit status where nothing is claimed.
+pub const EXIT_UNKNOWN: u8 = 3;
+
 /// The answer of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -42,7 +48,7 @@ impl Verdict {
         match self {
             Verdict::Equivalent | Verdict::Clean | Verdict::Ran | Verdict::Lifted => 0,
             Verdict::NotEquivalent | Verdict::Defective => 1,
-            Verdict::Unknown => 3,
+            Verdict::Unknown => EXIT_UNKNOWN,
         }
     }
 

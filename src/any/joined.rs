@@ -4,19 +4,22 @@
 //! of one kind whose places one finding names already are more of the same, so that the list does not grow by launch.
 
 use crate::answer::{Finding, Kind, Report, Site};
+use crate::found;
 
 /// Adds what another launch found to the report of those before it, whose launch the rest of the report stays about.
 pub(super) fn join(all: &mut Report, mut other: Report) {
     // The question says these of all launches together, or replaces them.
     other.verdict = all.verdict;
     other.scope = all.scope.clone();
-    other.subjects = all.subjects.clone();
+    other.kernel = all.kernel.clone();
+    other.reference = all.reference.clone();
+    other.optimized = all.optimized.clone();
     other.values = None;
     other.counterexample = None;
     findings(&mut all.defects, std::mem::take(&mut other.defects));
     findings(&mut all.warnings, std::mem::take(&mut other.warnings));
     findings(&mut all.unknown, std::mem::take(&mut other.unknown));
-    all.join(other);
+    found::join(all, other);
 }
 
 /// Adds findings; those of a kind whose places, or words where they have none, are known are counted.

@@ -13,13 +13,12 @@
 use std::time::Instant;
 
 use crate::answer::{
-    Assumption, AssumptionKind, Command, DefectKind, Each, Finding, Launches, Part, Scope, Subject,
-    UnknownKind, WarningKind, coverage,
+    Assumption, AssumptionKind, Command, DefectKind, Each, Failure, Finding, Launches, Part,
+    Report, Scope, Subject, UnknownKind, Verdict, WarningKind, coverage,
 };
 use crate::check::{limits, times};
 use crate::input::{self, Files, Lowered};
 use crate::kernel::{Op, ParamUse};
-use crate::report::{Failure, Report, Verdict};
 use crate::sim::NO_ARRAY;
 use crate::spec::launch::MAX_THREADS;
 use crate::spec::{self, KernelSpec, Layers, Limits, Settings, Which};
@@ -560,7 +559,7 @@ impl<'a> Question<'a> {
             }),
             ..Scope::default()
         };
-        if let Some(Subject::Kernel(k)) = &mut base.subjects.kernel {
+        if let Some(Subject::Kernel(k)) = &mut base.kernel {
             // A component that takes every value is shown as 0.
             k.block = self.freedom.block.map(Option::unwrap_or_default);
             k.grid = self.freedom.grid.map(Option::unwrap_or_default);

@@ -18,6 +18,7 @@ mod sums;
 
 use rustc_hash::FxHashMap;
 
+use crate::answer::bits::AboutIdentity;
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::number::{self, Value};
 use crate::term::word::{Does, Operation};
@@ -64,6 +65,16 @@ pub struct Identity {
     /// Why every bit is the same.
     pub because: &'static str,
     rule: Rule,
+}
+
+/// All identities, as `explain` says them.
+pub fn about() -> Vec<AboutIdentity> {
+    let about = |i: &Identity| AboutIdentity {
+        name: i.name,
+        holds: i.holds,
+        because: i.because,
+    };
+    IDENTITIES.iter().map(about).collect()
 }
 
 /// A store, and what is known of its terms.

@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 pub mod canon;
 pub mod differ;
 pub mod identities;
-pub mod page;
 mod reading;
 #[cfg(test)]
 mod tests;

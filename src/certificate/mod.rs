@@ -19,6 +19,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::answer::{self, CertificateMade, Outputs, Part, Report, Subject, Verdict, WarningKind};
+use crate::diag::foreign;
 use crate::kernel::{GlobalVar, Kernel};
 use crate::sim::Outcome;
 use crate::spec::{self, Array, Arrays, Bindings, Origin, Resolved, Role, Setup};
@@ -262,7 +263,7 @@ fn side<'a>(
     part: Part,
     (code, resolved): (&Kernel, &Resolved),
 ) -> Option<Side<'a>> {
-    let (_, subject) = report.subjects.iter().find(|(p, _)| *p == part)?;
+    let (_, subject) = report.subjects().into_iter().find(|(p, _)| *p == part)?;
     let Subject::Kernel(kernel) = subject else {
         return None;
     };
@@ -449,11 +450,9 @@ fn sealed(mut value: Value) -> String {
     if let Value::Object(map) = &mut value {
         map.insert("digest".to_string(), Value::String(digest));
     }
-    let mut text = crate::report::json::text(&value);
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    text
+    // Its keys are strings, the only thing that JSON asks for.
+    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    foreign::json(&text) + "\n"
 }
 
 /// The one spelling of a JSON value whose numbers are integers: keys sorted, no blanks.

@@ -6,7 +6,7 @@
 use super::goal::Only;
 use super::prove::{Failure, Proof, Proved};
 use super::refute::Found;
-use crate::answer::{Assumption, AssumptionKind};
+use crate::answer::{self, Assumption, AssumptionKind};
 
 /// How an element was decided.
 #[derive(Clone, Debug)]
@@ -103,5 +103,16 @@ impl Chance {
             self.points,
             self.bound()
         ))
+    }
+}
+
+impl From<&Chance> for answer::Chance {
+    fn from(c: &Chance) -> Self {
+        answer::Chance {
+            elements: c.elements,
+            points: c.points as u64,
+            error: c.bound(),
+            log2_error: c.error.ceil(),
+        }
     }
 }

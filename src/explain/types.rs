@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::answer::Assumption;
+use indexmap::IndexMap;
+
+use crate::answer::{self, Assumption};
 pub use crate::answer::{Difference, Value as Shown};
 use crate::decide::Chance;
 use crate::sim::{UnknownKind, WarningKind};
@@ -125,4 +127,53 @@ pub struct Decision {
     pub chance: Option<Chance>,
     /// Counts.
     pub counts: Counts,
+}
+
+impl From<&OutputSummary> for answer::Output {
+    fn from(o: &OutputSummary) -> Self {
+        answer::Output {
+            name: o.name.clone(),
+            elements: o.elements,
+            proved: o.proved,
+            by: o.by.iter().map(|(t, n)| (t.to_string(), *n)).collect(),
+        }
+    }
+}
+
+impl From<Counterexample> for answer::Counterexample {
+    fn from(c: Counterexample) -> Self {
+        let mut inputs: IndexMap<String, Vec<answer::InputElement>> = Default::default();
+        for i in c.inputs {
+            inputs
+                .entry(i.name)
+                .or_default()
+                .push(answer::InputElement {
+                    element: i.element,
+                    r#type: i.ty,
+                    value: i.value,
+                });
+        }
+        answer::Counterexample {
+            output: c.output,
+            element: c.element,
+            reference: c.reference,
+            optimized: c.optimized,
+            message: c.message,
+            difference: c.difference,
+            inputs,
+            rows: None,
+            machine: None,
+        }
+    }
+}
+
+impl From<&Counts> for answer::DecisionCounts {
+    fn from(c: &Counts) -> Self {
+        answer::DecisionCounts {
+            conditions: c.conditions,
+            by: c.by.iter().map(|(t, n)| (t.to_string(), *n)).collect(),
+            terms: c.terms,
+            candidates: c.candidates,
+        }
+    }
 }

@@ -13,27 +13,18 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, Mac};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::key;
-use crate::answer::UnknownKind;
+use crate::answer::{Answer, Report, UnknownKind};
 use crate::input::{self, Files, Written};
-use crate::report::{Answer, Report};
 use crate::spec::{Layers, Which};
 
-const FORMAT: &str = "volta-cache/3";
+const FORMAT: &str = "volta-cache/4";
 
 /// Bytes of a result that is read back.
 const LONGEST: u64 = 64 << 20;
-
-/// What is kept of an answer.
-#[derive(Serialize, Deserialize)]
-struct Body {
-    report: Report,
-    text: String,
-}
 
 /// A folder of results.
 #[derive(Clone, Debug)]
@@ -115,10 +106,10 @@ impl Cache {
         let body = entry["body"].as_str()?;
         let code = unhex(entry["mac"].as_str()?)?;
         self.code(key, body)?.verify_slice(&code).ok()?;
-        let body: Body = serde_json::from_str(body).ok()?;
+        let (report, text): (Report, String) = serde_json::from_str(body).ok()?;
         Some(Answer {
-            report: body.report,
-            text: body.text,
+            report,
+            text,
             cached: true,
             parts: Vec::new(),
         })
@@ -130,11 +121,7 @@ impl Cache {
         if reasons.any(|u| u.kind == UnknownKind::Limit) {
             return;
         }
-        let body = Body {
-            report: answer.report.clone(),
-            text: answer.text.clone(),
-        };
-        let Ok(body) = serde_json::to_string(&body) else {
+        let Ok(body) = serde_json::to_string(&(&answer.report, &answer.text)) else {
             return;
         };
         let Some(mac) = self.code(key, &body) else {

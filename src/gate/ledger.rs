@@ -16,10 +16,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
-use crate::answer::{ErrorKind, Kind, Report, UnknownKind, Verdict};
+use crate::answer::gate::EntryResult;
+use crate::answer::{ErrorKind, Failure, Kind, Report, UnknownKind, Verdict};
 use crate::input;
-use crate::report::Failure;
-use crate::report::gate::EntryResult;
 use crate::spec::limits;
 
 /// The verdict of an entry that could not be run.

@@ -14,16 +14,17 @@ use std::time::Instant;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::answer::gate::ManifestCommand;
-use crate::answer::{Command, ErrorKind, Kind, UnknownKind, WarningKind};
+use crate::answer::gate::{EntryResult, GateReport, ManifestCommand};
+use crate::answer::{
+    Answer, AtSize, Command, ErrorKind, Failure, Kind, Report, UnknownKind, WarningKind,
+};
 use crate::check::check_prepared;
 use crate::classes::classes;
 use crate::grid::prepared::Runs;
 use crate::input::Files;
 use crate::instances;
 use crate::race::race;
-use crate::report::gate::{EntryResult, GateReport};
-use crate::report::{Answer, AtSize, Failure, Report};
+use crate::report::human;
 use crate::rows::rows;
 use crate::slack::slack;
 use crate::spec::{Layers, Settings, Which, limits};
@@ -237,7 +238,7 @@ fn answer(job: &Job, request: &Request, known: &Known) -> Result<Answer, Failure
         {
             let small = [below, own, &request.over];
             let report = rows(Layers(&small), Layers(&layers), &known.files)?;
-            return Ok(Answer::from(report));
+            return Ok(human::answer(report));
         }
         instance(job, Layers(&layers), request.cache.as_ref(), known)
     };
@@ -289,18 +290,18 @@ fn instance(
                 .filter_map(|s| s.reference.as_ref()?.file.as_ref());
             let is_shared = named.any(|file| known.shared.contains(file));
             let runs = is_shared.then_some(&known.runs);
-            Answer::from(check_prepared(layers, files, runs)?)
+            human::answer(check_prepared(layers, files, runs)?)
         }
         // Beside the verdict, which both have, a race may say what is needed.
-        Command::Race if layers.options()?.slack => Answer::from(Report {
+        Command::Race if layers.options()?.slack => human::answer(Report {
             command: Command::Race,
             ..slack(layers, files)?
         }),
-        Command::Race => Answer::from(race(layers, files)?),
-        Command::Run => Answer::from(run::run(layers, files)?.report),
-        Command::Slack => Answer::from(slack(layers, files)?),
-        Command::Classes => Answer::from(classes(layers, files)?),
-        Command::Rows => Answer::from(rows(layers, layers, files)?),
+        Command::Race => human::answer(race(layers, files)?),
+        Command::Run => human::answer(run::run(layers, files)?.report),
+        Command::Slack => human::answer(slack(layers, files)?),
+        Command::Classes => human::answer(classes(layers, files)?),
+        Command::Rows => human::answer(rows(layers, layers, files)?),
         Command::Lift => {
             let layers = layers.0.iter().map(|&s| s.clone()).collect();
             lift::lift(&[layers], files)?

@@ -10,11 +10,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::answer::{Command, DefectKind, ErrorKind, Kind, Verdict};
+use crate::answer::gate::Place;
+use crate::answer::{Command, DefectKind, ErrorKind, Failure, Kind, Verdict};
 use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
-use crate::report::Failure;
-use crate::report::gate::Place;
 use crate::spec::manifest::denied;
 use crate::spec::{Entry, Manifest, Settings};
 
@@ -94,8 +93,7 @@ impl Plan {
                 return Err(refuse(format!("include: more than {MOST} manifests")));
             }
             let base = next.path.parent().unwrap_or(Path::new(""));
-            let manifest =
-                Manifest::parse(&source.text, base).map_err(|e| Failure::toml(&source, e))?;
+            let manifest = Manifest::parse(&source.text, base).map_err(|e| e.at(&source))?;
             let mut way = next.way;
             way.push(real);
             // The last of a stack is read first.

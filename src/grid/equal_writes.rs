@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::between::Record;
 use super::discharge::merge;
 use super::{COMPARED, NAMED, OBSERVED, Whole};
-use crate::sim::store::REAL_EQUAL;
+use crate::answer::kinds::REAL_EQUAL;
 use crate::sim::{DefectKind, Finding, Obligation, Otherwise, Seen, UnknownKind, WarningKind};
 use crate::spec::launch;
 use crate::term::{ArrayId, TermId};

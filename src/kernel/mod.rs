@@ -11,6 +11,8 @@
 
 use std::sync::Arc;
 
+use crate::answer::SourceLine;
+use crate::answer::finding::Frame;
 use crate::diag::{Source, Span};
 
 pub mod awaits;
@@ -388,5 +390,19 @@ impl Kernel {
     /// The source line that `.loc` gives for an instruction.
     pub fn loc(&self, pc: Pc) -> Option<&Loc> {
         self.locs.get(*self.loc_of.get(pc.0 as usize)? as usize)
+    }
+
+    /// The same as an answer says it, with the calls that the line was inlined from.
+    pub fn source_line(&self, pc: Pc) -> Option<SourceLine> {
+        let loc = self.loc(pc)?;
+        let frames = loc.inlined_from.iter().map(|(file, line)| Frame {
+            file: file.clone(),
+            line: *line,
+        });
+        Some(SourceLine {
+            file: loc.file.clone(),
+            line: loc.line,
+            inlined_from: frames.collect(),
+        })
     }
 }

@@ -38,14 +38,15 @@ mod tree;
 mod unify;
 
 use crate::alone::{Alone, asked};
-use crate::answer::{Command, ErrorKind, Outputs};
+use crate::answer::{Answer, AtSize, Command, ErrorKind, Failure, Outputs, Report, Verdict};
 use crate::check::{Found, assumptions, limits, times};
 use crate::decide;
 use crate::explore;
+use crate::found;
 use crate::grid::sequence::Ended;
 use crate::input::Files;
 use crate::instances;
-use crate::report::{self, Answer, AtSize, Failure, Report, Verdict};
+use crate::report::human;
 use crate::sim::Outcome;
 use crate::spec::{Layers, Options, Settings, Setup, Sizes};
 use crate::work;
@@ -77,7 +78,7 @@ pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Answer, Failur
         .zip(results)
         .map(|(sizes, result)| AtSize {
             sizes,
-            result: result.map(Answer::from),
+            result: result.map(human::answer),
         });
     match instances.len() {
         1 => match parts.next() {
@@ -152,7 +153,7 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
         let missing = ran.missing(&found.unknown);
         found.unknown.extend(missing);
     }
-    let described = vec![report::launches::describe(&launches, &side)];
+    let described = vec![found::launches::describe(&launches, &side)];
     let verdict = match found.defects.is_empty() {
         false => Verdict::Defective,
         true => Verdict::Unknown,
@@ -164,7 +165,7 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
         unknown: found.unknown,
         assumptions: assumptions(alone.setup.assumptions.clone(), found.assumptions),
         outputs: Outputs::Lifted(Vec::new()),
-        ..report::begin(Command::Lift, described, &options)
+        ..found::begin(Command::Lift, described, &options)
     };
     report.stats.seconds = times(start, parsed, simulated);
     report.deny(&options.deny);

@@ -14,10 +14,12 @@ use super::Run;
 use super::elements::{Output, Sample, Terms, Way};
 use super::joint::Joint;
 use super::tree::{Forest, Q};
-use crate::answer::{Assumption, DecisionCounts, Finding, Lifted, Outputs, Part, UnknownKind};
+use crate::answer::{
+    Assumption, DecisionCounts, Failure, Finding, Lifted, Outputs, Part, Report, UnknownKind,
+    Verdict,
+};
 use crate::check;
 use crate::input::Files;
-use crate::report::{Failure, Report, Verdict};
 use crate::spec::launch::Selection;
 use crate::spec::{Array, Layers, Limits, Origin, Settings, Setup, Sizes, limits};
 use crate::term::ArrayId;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::answer::{About, ErrorKind, Family, kinds, protocols};
-use crate::bits::page::page;
+use crate::answer::bits::AboutIdentity;
+use crate::answer::{About, ErrorKind, Failure, Family, kinds, protocols};
 
-use super::Failure;
+use super::identities::page;
 
 /// Families in the order in which they are listed.
 const FAMILIES: [Family; 5] = [
@@ -23,10 +23,10 @@ const PROTOCOLS: &str = "protocols";
 const BITS: &str = "bits";
 
 /// Everything about the kinds that have a word, or the table that has it.
-pub fn kind(word: &str) -> Result<String, Failure> {
+pub fn kind(word: &str, identities: &[AboutIdentity]) -> Result<String, Failure> {
     match word {
         PROTOCOLS => return Ok(rules()),
-        BITS => return Ok(page()),
+        BITS => return Ok(page(identities)),
         _ => {}
     }
     let all = kinds::all();

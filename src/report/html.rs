@@ -9,15 +9,13 @@ use std::time::Duration;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::gate::GateReport;
 use crate::answer::{
-    Assumption, Counterexample, Finding, KernelAnswer, Kind, Output, Part, Precision, Report,
-    Seconds, Site, Slack, SourceLine, State, Step,
+    Answer, Assumption, Counterexample, Failure, Finding, GateReport, KernelAnswer, Kind, Output,
+    Part, Precision, Report, Seconds, Site, Slack, SourceLine, State, Step, Verdict,
 };
 
 use super::human::show_time;
-use super::{Answer, Failure, Verdict};
-use crate::foreign::{lines, plain};
+use crate::diag::foreign::{lines, plain};
 
 /// Lines before and after a place.
 const AROUND: usize = 4;
@@ -182,7 +180,7 @@ fn body(r: &Report, files: &mut Files) -> Markup {
         @if !r.assumptions.is_empty() { (assumptions(&r.assumptions)) }
         (precision(&r.precision))
         @if let Some(d) = &r.determinism { h2 { "Same bits" } p { (d.answer.name()) ": " (d.because) } }
-        @if let Some(found) = &r.slack { (slack(found, files)) }
+        @if let Some(found) = r.slack() { (slack(found, files)) }
         @if let Some(all) = &r.classes { h2 { "Classes" } div.wide { pre { (crate::answer::bits::table(all)) } } }
         @if let Some(measured) = &r.rounding { (super::rounding::page(measured)) }
         (times(&r.stats.seconds))
@@ -190,7 +188,7 @@ fn body(r: &Report, files: &mut Files) -> Markup {
 }
 
 /// Each place of a synchronising operation, marked in its lines.
-fn slack(found: &Slack, files: &mut Files) -> Markup {
+fn slack(found: Slack, files: &mut Files) -> Markup {
     let class = |state: State| match state {
         State::Needed => "bad",
         State::Spare => "good",

@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report as Suites, TestCase, TestCaseStatus, TestSuite};
 
-use super::gate::GateReport;
-
-use super::{Answer, Failure};
-use crate::foreign::{lines, plain, sentence};
+use crate::answer::{Answer, Failure, GateReport};
+use crate::diag::foreign::{lines, plain, sentence};
 
 /// The suite of a command: one case, or one for each instance.
 pub fn report(answer: &Answer) -> String {

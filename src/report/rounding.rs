@@ -6,10 +6,11 @@ use anstyle::Style;
 use maud::{Markup, html};
 
 use super::human::place;
-use crate::answer::rounding::{Bound, Close, Error, Measured, Rounding, Spread};
+use crate::answer::rounding::{
+    Bound, Close, Error, Measured, Rounding, Spread, downwards, upwards,
+};
 use crate::answer::{CertificateMade, Determinism, Part};
-use crate::foreign::{sentence, visible};
-use crate::rounding::{downwards, upwards};
+use crate::diag::foreign::{sentence, visible};
 
 const BOLD: Style = Style::new().bold();
 

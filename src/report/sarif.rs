@@ -7,11 +7,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::gate::GateReport;
-use crate::answer::{About, ErrorKind, Finding, Kind, Report, Site, kinds};
-
-use super::{Answer, EXIT_ERROR, Failure};
-use crate::foreign::{lines, sentence, uri};
+use crate::answer::{
+    About, Answer, EXIT_ERROR, ErrorKind, Failure, Finding, GateReport, Kind, Report, Site, kinds,
+};
+use crate::diag::foreign::{lines, sentence, uri};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::answer::rounding::Bound;
+use crate::answer::rounding::{Bound, upwards};
 use crate::decide::goal::is_compared;
 use crate::grid::{Subject, scope};
 use crate::kernel::{FloatMods, FloatOp, FloatTest, Fmt, MatTy};
@@ -38,7 +38,6 @@ use super::limits::LIMITS;
 use super::part::Part;
 use super::products::Shape;
 use super::step::{self, Step};
-use super::upwards;
 
 /// What is known of an operand or result.
 #[derive(Clone, Copy, Debug)]

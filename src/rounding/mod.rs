@@ -24,29 +24,3 @@ mod shares;
 mod step;
 mod ties;
 pub(crate) mod warn;
-
-/// A number of two digits that is no smaller than a positive one.
-pub(crate) fn upwards(x: f64) -> String {
-    let text = format!("{x:.1e}");
-    let is_below = text.parse::<f64>().is_ok_and(|y| y < x);
-    match is_below {
-        true => format!(
-            "{:.1e}",
-            x + 0.05 * libm::exp10(libm::floor(libm::log10(x)))
-        ),
-        false => text,
-    }
-}
-
-/// A number of two digits that is no larger than a positive one.
-pub(crate) fn downwards(x: f64) -> String {
-    let text = format!("{x:.1e}");
-    let is_above = text.parse::<f64>().is_ok_and(|y| y > x);
-    match is_above {
-        true => format!(
-            "{:.1e}",
-            x - 0.05 * libm::exp10(libm::floor(libm::log10(x)))
-        ),
-        false => text,
-    }
-}

@@ -9,7 +9,6 @@ use crate::answer::rounding::Share;
 use crate::grid::Subject;
 use crate::kernel::{Op, Pc};
 use crate::number;
-use crate::report::source_line;
 use crate::sim::wobble::is_narrowing;
 use crate::spec::{Domain, Resolved};
 
@@ -72,7 +71,7 @@ pub(super) fn shares(subject: &Subject<'_>, e: &Element, input: &[Bits]) -> Vec<
     let share = |&(pc, moved): &(Pc, f64)| {
         let kernel = subject.kernel;
         let mut site = Site::new(&kernel.source, kernel.span(pc), "rounds");
-        site.source = source_line(kernel, pc);
+        site.source = kernel.source_line(pc);
         Share {
             share: moved / total,
             site,

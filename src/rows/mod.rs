@@ -15,17 +15,19 @@ pub mod pattern;
 pub mod rename;
 
 use crate::alone::bound;
-use crate::answer::{self, Command, ErrorKind, Outputs, Part, RowLaunch, UnknownKind};
+use crate::answer::{
+    self, Command, ErrorKind, Failure, Outputs, Part, Report, RowLaunch, UnknownKind, Verdict,
+};
 use crate::bits;
 use crate::check::{Found, assumptions, counted, is_one, limits, ran, times};
 use crate::decide::{self, Coverage};
 use crate::explain::{self, Decision};
+use crate::found;
+use crate::found::launches::{self, Ran};
 use crate::grid::Subject;
 use crate::grid::sequence::{self, Ended};
 use crate::input::{self, Files, Lowered};
 use crate::kernel::Kernel;
-use crate::report::launches::Ran;
-use crate::report::{self, Failure, Report, Verdict, launches};
 use crate::sim::Side;
 use crate::spec::{
     Array, Arrays, Domain, KernelSpec, Layers, Limits, Numbered, Options, Role, Setup, Which,
@@ -108,7 +110,7 @@ fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failur
         counterexample: example,
         outputs: Outputs::Compared(outputs),
         assumptions: assumptions(here.setup.assumptions.clone(), found.assumptions),
-        ..report::begin(Command::Rows, vec![described], &options)
+        ..found::begin(Command::Rows, vec![described], &options)
     };
     report.stats.seconds = times(start, parsed, simulated);
     report.deny(&options.deny);

@@ -1,7 +1,6 @@
 //! Which rows of outputs are made of which rows of inputs: `y[i,*] of x[i,*], r[i]`.
 
-use crate::answer::ErrorKind;
-use crate::report::Failure;
+use crate::answer::{ErrorKind, Failure};
 use crate::spec::{Array, Setup, Value};
 use crate::term::ArrayId;
 

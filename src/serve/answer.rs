@@ -2,9 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::answer::{Command, ErrorKind, Finding, Part, Schema, UnknownKind};
-use crate::foreign;
-use crate::report::{self, Answer, Failure, Report};
+use crate::answer::{
+    Answer, Command, ErrorKind, Failure, Finding, Part, Report, Schema, UnknownKind,
+};
+use crate::bits::identities;
+use crate::diag::foreign;
+use crate::found;
+use crate::report;
 use crate::spec::Options;
 
 /// An object on one line.
@@ -14,7 +18,7 @@ pub(super) fn line(object: &Value) -> String {
 
 /// An answer to a request that cannot be understood or carried out.
 pub(super) fn refused(id: &Value, failure: &Failure) -> String {
-    let object = report::json::failure(None, failure);
+    let object = failure.answer(None);
     line(&json!({"id": id, "ok": false, "error": object.error}))
 }
 
@@ -38,7 +42,7 @@ pub(super) fn version(id: &Value) -> String {
 /// The answer to `explain`.
 pub(super) fn explained(id: &Value, kind: Option<&str>) -> Result<String, Failure> {
     let text = match kind {
-        Some(word) => report::explain::kind(word)?,
+        Some(word) => report::explain::kind(word, &identities::about())?,
         None => report::explain::list(),
     };
     Ok(line(
@@ -78,7 +82,7 @@ pub(super) fn ended(command: Command, why: String) -> Report {
             Part::Kernel
         }
     };
-    let mut report = report::begin(command, Vec::new(), &Options::default());
+    let mut report = found::begin(command, Vec::new(), &Options::default());
     report.unknown = vec![Finding::new(part, UnknownKind::Limit, why)];
     report
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::report::Failure;
+use crate::answer::Failure;
 
 use super::answer;
 use super::request::{Launch, Prepare};

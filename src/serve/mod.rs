@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::report::Failure;
+use crate::answer::Failure;
 use crate::spec::limits;
 
 mod answer;

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::report::Failure;
+use crate::answer::Failure;
 use crate::spec::limits;
 
 use super::handles::Prepared;

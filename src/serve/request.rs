@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::report::Failure;
+use crate::answer::Failure;
 use crate::spec::limits::DEFAULT_TIMEOUT;
 
 use super::answer;

@@ -1,7 +1,8 @@
 //! Requests about several kernels (`classes`), or about one kernel at two launches (`rows`).
 
+use crate::answer::{Answer, Failure};
 use crate::input::Files;
-use crate::report::{Answer, Failure};
+use crate::report::human;
 use crate::spec::{Layers, Settings};
 use crate::{classes, rows};
 
@@ -18,7 +19,7 @@ pub(super) fn rows(job: &Job, files: &Files) -> Result<Answer, Failure> {
         None => here.clone(),
     };
     let report = rows::rows(Layers(&[&small]), Layers(&[&here]), files)?;
-    Ok(Answer::from(report))
+    Ok(human::answer(report))
 }
 
 /// Sorts kernels into classes of the same bits.
@@ -30,7 +31,7 @@ pub(super) fn classes(job: &Job, files: &Files) -> Result<Answer, Failure> {
         let paths = worker::place(kernels, role, &known, files)?;
         own.kernels = kernels.launches(paths)?;
     }
-    Ok(Answer::from(classes::classes(Layers(&[&own]), files)?))
+    Ok(human::answer(classes::classes(Layers(&[&own]), files)?))
 }
 
 fn base(job: &Job, launch: &Launch) -> Result<Settings, Failure> {

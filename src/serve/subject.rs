@@ -7,8 +7,8 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::answer::Failure;
 use crate::input;
-use crate::report::Failure;
 use crate::spec::manifest::Side;
 
 use super::answer;

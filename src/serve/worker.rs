@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::answer::Command;
+use crate::answer::{Command, Failure};
 use crate::diag::Source;
 use crate::grid::prepared::Runs;
 use crate::input::{self, File, Files};
-use crate::report::{Answer, Failure};
+use crate::report::human;
 use crate::spec::manifest::Side;
 use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
 use crate::{check, lift, race, run, slack};
@@ -134,7 +134,7 @@ pub fn lost(id: &Value, command: &str, why: &str, how: &How) -> String {
         _ => return answer::ended_early(id, why),
     };
     let report = answer::ended(command, format!("{why}, nothing is claimed"));
-    answer::reported(id, &Answer::from(report), &how.formats)
+    answer::reported(id, &human::answer(report), &how.formats)
         .unwrap_or_else(|f| answer::refused(id, &f))
 }
 
@@ -211,11 +211,11 @@ impl Worker {
             "check" => {
                 let is_prepared = job.reference.as_ref().is_some_and(|r| r.handle.is_some());
                 let runs = is_prepared.then_some(&self.runs);
-                Answer::from(check::check_prepared(layers, &files, runs)?)
+                human::answer(check::check_prepared(layers, &files, runs)?)
             }
-            "race" => Answer::from(race::race(layers, &files)?),
-            "run" => Answer::from(run::run(layers, &files)?),
-            "slack" => Answer::from(slack::slack(layers, &files)?),
+            "race" => human::answer(race::race(layers, &files)?),
+            "run" => human::ran(run::run(layers, &files)?.report),
+            "slack" => human::answer(slack::slack(layers, &files)?),
             "lift" => lift::lift(&[layers.0.iter().map(|&s| s.clone()).collect()], &files)?,
             _ => return self.prepare(job, layers, &files),
         };

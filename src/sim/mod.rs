@@ -112,7 +112,6 @@ pub(crate) mod wobble;
 mod words;
 mod written;
 
-pub use cluster::ONE_SCHEDULE;
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use knowledge::Knowledge;
 pub use outcome::*;

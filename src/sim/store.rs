@@ -6,6 +6,7 @@
 //! Source: PTX ISA 9.0, section 9.7.9.12 (`st`); bytes, not words, conflict (section 8).
 
 use crate::answer::AssumptionKind;
+use crate::answer::kinds::REAL_EQUAL;
 use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, Space, Src};
 use crate::spec::Role;
 
@@ -24,9 +25,6 @@ use crate::term::{Agreement, TermId};
 
 /// The assumption about readers of what several threads wrote.
 const ONE_WINNER: &str = "of equal values that threads write unordered, all who read the place afterwards see the same one";
-
-/// How unordered writes agree that were computed by different operations.
-pub(crate) const REAL_EQUAL: &str = "values that are equal over the reals only";
 
 impl Machine<'_> {
     /// `st`.

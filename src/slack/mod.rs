@@ -20,18 +20,18 @@ use rayon::prelude::*;
 
 use crate::alone::{Alone, asked};
 use crate::answer::{
-    self, Breaks, Command, Finding, Part, Slack, State, Synchronisation, UnknownKind,
+    self, Breaks, Command, Failure, Finding, Part, Report, State, Synchronisation, UnknownKind,
+    Verdict,
 };
 use crate::check::{counted, limits, take_real_equal};
 use crate::decide::{self, Coverage};
 use crate::explain;
+use crate::found::launches;
 use crate::grid::{Covered, Subject};
 use crate::input::{self, Files};
 use crate::kernel::synchronisation::synchronises;
 use crate::kernel::{Inst, Kernel, Op, Pc, Scope};
 use crate::race::race;
-use crate::report::launches;
-use crate::report::{Failure, Report, Verdict};
 use crate::sim::{Outcome, Writes};
 use crate::spec::manifest::Settings;
 use crate::spec::{Domain, Layers, Which};
@@ -99,7 +99,10 @@ fn judged(layers: Layers, files: &Files) -> Result<Report, Failure> {
         any: options.any,
         report: &report,
     };
-    report.slack = Some(asked.slack()?);
+    let (sync, together) = asked.slack()?;
+    report.sync = Some(sync);
+    report.together = Some(together);
+    report.every_launch = Some(options.any);
     report.command = Command::Slack;
     report.stats.seconds.total = start.elapsed().as_secs_f64();
     Ok(report)
@@ -196,7 +199,7 @@ impl Asked<'_> {
     }
 
     /// Judges each place alone, and as many as can go at once.
-    fn slack(&self) -> Result<Slack, Failure> {
+    fn slack(&self) -> Result<(Vec<Synchronisation>, Vec<usize>), Failure> {
         let places = self.places();
         let is_clean = self.report.verdict == Verdict::Clean;
         let mut judged: Vec<Judged> =
@@ -226,11 +229,8 @@ impl Asked<'_> {
         let spare: Vec<usize> = (0..sync.len())
             .filter(|&i| sync[i].state == State::Spare)
             .collect();
-        Ok(Slack {
-            together: self.together(whole.as_ref(), &places, &spare),
-            sync,
-            every_launch: self.any,
-        })
+        let together = self.together(whole.as_ref(), &places, &spare);
+        Ok((sync, together))
     }
 
     fn said(&self, place: &Place, judged: Judged) -> Synchronisation {

@@ -1,9 +1,11 @@
 //! What can be wrong with a launch or a binding.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
-use crate::answer::{ErrorKind, Part};
-use crate::diag::Span;
+use crate::answer::{ErrorKind, Failure, Kind, Part};
+use crate::diag::{Diagnostic, Source, Span};
 use crate::kernel::Kernel;
 
 use super::KernelSpec;
@@ -345,6 +347,13 @@ impl SpecError {
         found.next().is_none().then(|| first.1.which.part())
     }
 
+    /// The error that a command ends with, about one of these kernels if it names one.
+    pub fn about(&self, kernels: &[(&Kernel, &KernelSpec)]) -> Failure {
+        let mut out = Failure::new(self.kind(), self.to_string());
+        out.which = self.part(kernels);
+        out
+    }
+
     /// The kind that reports name.
     pub fn kind(&self) -> ErrorKind {
         use SpecError::*;
@@ -398,6 +407,12 @@ impl SpecError {
     }
 }
 
+impl From<SpecError> for Failure {
+    fn from(e: SpecError) -> Self {
+        Failure::new(e.kind(), e.to_string())
+    }
+}
+
 /// A manifest or spec file that cannot be read, with the place.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
@@ -406,6 +421,18 @@ pub struct TomlError {
     pub message: String,
     /// Where.
     pub span: Option<Span>,
+}
+
+impl TomlError {
+    /// The error that a command ends with, in the text of the file.
+    pub fn at(self, source: &Arc<Source>) -> Failure {
+        let kind = ErrorKind::Manifest;
+        let mut d = Diagnostic::error(kind.name(), self.message);
+        if let Some(span) = self.span {
+            d = d.label(span, "");
+        }
+        Failure::at(kind, source, vec![d])
+    }
 }
 
 impl From<toml::de::Error> for TomlError {

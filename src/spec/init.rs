@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::kernel::usage::param_uses;
 use crate::kernel::{Kernel, NumTy, ParamKind};
 
-use crate::foreign::toml as quote;
+use crate::diag::foreign::toml as quote;
 
 use super::ElemTy;
 use super::fit::show_type;

@@ -6,6 +6,8 @@
 
 use crate::kernel::Kernel;
 
+pub use crate::answer::kernel::show;
+
 use super::{Launch, SpecError};
 
 /// Most threads of a CTA.
@@ -147,11 +149,6 @@ pub fn triple(text: &str, rest: u32) -> Result<[u32; 3], String> {
             .map_err(|_| format!("`{text}` is not X, X,Y or X,Y,Z with numbers below 2^32"))?;
     }
     Ok(out)
-}
-
-/// `[x, y, z]` as the command line writes it.
-pub fn show([x, y, z]: [u32; 3]) -> String {
-    format!("{x},{y},{z}")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::binding::{Key, ParamKey};
 use super::fit::Side;
 use super::manifest::KernelSpec;
 use super::pairing::{Pair, Target, list_params, show_key, targets};
-use crate::foreign::shows;
+use crate::diag::foreign::shows;
 use crate::kernel::Kernel;
 
 /// The names that were given, with what each is of.

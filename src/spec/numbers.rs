@@ -1,5 +1,6 @@
 //! The numbers that parameters were bound to, and the integers that lack one.
 
+use crate::answer;
 use crate::kernel::{NumTy, Pc};
 
 use super::fit::Bound;
@@ -32,6 +33,19 @@ impl Number {
         let bytes = self.bits.to_le_bytes();
         let bytes = bytes.iter().take(self.ty.bytes() as usize);
         bytes.map(|b| format!("{b:02x}")).collect()
+    }
+}
+
+impl From<&Number> for answer::Bound {
+    fn from(n: &Number) -> Self {
+        answer::Bound {
+            parameter: n.position,
+            name: n.name.clone(),
+            offset: n.offset,
+            r#type: n.ty.name().to_string(),
+            bytes: n.hex(),
+            field: n.field,
+        }
     }
 }
 

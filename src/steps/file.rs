@@ -9,9 +9,9 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::DeValue;
 
+use crate::answer::Failure;
 use crate::diag::{Source, visible};
 use crate::input;
-use crate::report::Failure;
 use crate::spec::manifest::Side;
 use crate::spec::sizes::template::{self, Node};
 use crate::spec::{ENTRY_KEYS, Settings, Sizes, TomlError};
@@ -52,7 +52,7 @@ impl Plan {
     pub(super) fn read(path: &Path) -> Result<Plan, Failure> {
         let source = input::settings_text(path)?;
         let base = path.parent().unwrap_or(Path::new(""));
-        parse(&source, base).map_err(|e| Failure::toml(&source, e))
+        parse(&source, base).map_err(|e| e.at(&source))
     }
 }
 

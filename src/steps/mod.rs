@@ -11,14 +11,15 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::answer::gate::ManifestCommand;
-use crate::answer::{Command, Kind, OneStep, Part, Schema, Steps, Verdict, schema};
+use crate::answer::gate::{EntryResult, GateReport, ManifestCommand, Place};
+use crate::answer::{
+    Answer, Command, Failure, Kind, OneStep, Part, Schema, Steps, Verdict, schema,
+};
 use crate::check::check_prepared;
-use crate::foreign::visible;
+use crate::diag::foreign::visible;
 use crate::grid::prepared::Runs;
 use crate::input::Files;
-use crate::report::gate::{EntryResult, GateReport, Place};
-use crate::report::{Answer, Failure, json};
+use crate::report::human;
 use crate::spec::{Layers, Settings, Sizes, limits};
 use crate::{instances, work};
 
@@ -138,7 +139,7 @@ impl Plan {
         given.iter_mut().for_each(|s| s.is_default = reference > 0);
         let layers = [&given[0], &given[1], &pair, over];
         let report = check_prepared(Layers(&layers), files, Some(runs));
-        report.map(Answer::from).map_err(|mut failure| {
+        report.map(human::answer).map_err(|mut failure| {
             // An error in the text of a kernel has its own place.
             let is_placed = !failure.sites().is_empty();
             if let Some(first) = failure.diagnostics.first_mut().filter(|_| !is_placed) {
@@ -223,8 +224,8 @@ impl StepsReport {
                 line,
                 sizes: row.sizes.0.clone(),
                 seconds: self.time(row).as_secs_f64(),
-                naive: json::result(naive),
-                before: before.map(json::result),
+                naive: naive.answer(),
+                before: before.map(EntryResult::answer),
                 inherited: row.inherited.map(|i| self.kernels[i].0.clone()),
             }
         });

@@ -2,11 +2,10 @@
 
 use std::fmt::{self, Write};
 
-use crate::answer::{Finding, Kind, Verdict};
-use crate::foreign::{sentence, styled, visible};
-use crate::report::gate::EntryResult;
+use crate::answer::gate::EntryResult;
+use crate::answer::{Answer, EXIT_ERROR, Finding, Kind, Verdict};
+use crate::diag::foreign::{sentence, styled, visible};
 use crate::report::human::{BOLD, show_time, style};
-use crate::report::{Answer, EXIT_ERROR};
 
 use super::{Row, StepsReport};
 

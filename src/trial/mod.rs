@@ -12,12 +12,11 @@
 
 mod inputs;
 
-use crate::answer::{self, Assumption, Part};
-use crate::answer::{DefectKind, UnknownKind, WarningKind};
+use crate::answer::{self, Assumption, DefectKind, Part, UnknownKind, WarningKind};
 use crate::decide::bounds::Input;
 use crate::explain::{self, Counterexample, InputValue, Verdict};
+use crate::found::launches::{self, Ran};
 use crate::grid::{Subject, scope};
-use crate::report::launches::{self, Ran};
 use crate::sim::{Clean, Finding, Outcome};
 use crate::spec::{Given, Limits, Resolved, Role, Setup};
 use crate::term::ArrayId;

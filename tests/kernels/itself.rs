@@ -14,9 +14,9 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use volta::answer::Verdict;
 use volta::check::check;
 use volta::input::Files;
-use volta::report::Verdict;
 use volta::spec::manifest::Side;
 use volta::spec::{Layers, Manifest, Settings};
 use volta::work;

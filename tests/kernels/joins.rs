@@ -6,11 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use volta::answer::WarningKind;
+use volta::answer::{Report, Verdict, WarningKind};
 use volta::check::check;
 use volta::input::Files;
 use volta::race::race;
-use volta::report::{Report, Verdict};
 use volta::spec::{Layers, Manifest};
 
 /// What makes a kernel be run again.

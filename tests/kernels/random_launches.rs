@@ -6,9 +6,9 @@
 
 use rayon::prelude::*;
 
+use volta::answer::{Report, Verdict};
 use volta::input::Files;
 use volta::race::race;
-use volta::report::{Report, Verdict};
 use volta::spec::{Layers, Manifest};
 use volta::work;
 

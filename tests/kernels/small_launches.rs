@@ -6,11 +6,10 @@
 
 use rayon::prelude::*;
 
-use volta::answer::ErrorKind;
+use volta::answer::{ErrorKind, Verdict};
 use volta::input::{self, Files};
 use volta::kernel::ParamKind;
 use volta::race::race;
-use volta::report::Verdict;
 use volta::spec::manifest::{ArgText, Triple};
 use volta::spec::{Layers, Manifest, Settings, Which};
 use volta::work;

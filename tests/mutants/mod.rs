@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use volta::answer::Verdict;
 use volta::check::check;
 use volta::input::{self, Files};
 use volta::kernel::Fmt;
-use volta::report::Verdict;
 use volta::sim::{self, Side, Writes};
 use volta::spec::{self, ElemTy, Layers, Limits, Manifest, Settings, Which};
 use volta::term::eval::{self, Inputs, Mode, Value};

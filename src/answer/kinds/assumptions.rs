@@ -2,6 +2,10 @@
 
 use super::kinds;
 
+/// What is taken for granted of requests to cancel launches: an answer that says so is about this schedule alone.
+pub const ONE_SCHEDULE: &str = "of the schedules with clusterlaunchcontrol.try_cancel one is run: the first cluster of \
+    the grid cancels those after it, all but the last of three or more, and every other request fails";
+
 kinds! {
     /// What an answer takes for granted.
     AssumptionKind of Assumption {

@@ -14,11 +14,11 @@ mod errors;
 mod unknowns;
 mod warnings;
 
-pub use assumptions::AssumptionKind;
+pub use assumptions::{AssumptionKind, ONE_SCHEDULE};
 pub use defects::DefectKind;
 pub use errors::ErrorKind;
 pub use unknowns::UnknownKind;
-pub use warnings::WarningKind;
+pub use warnings::{REAL_EQUAL, WarningKind};
 
 /// The list that a kind stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

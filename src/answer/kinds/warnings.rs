@@ -2,6 +2,9 @@
 
 use super::{Kind, kinds};
 
+/// How unordered writes agree that were computed by different operations.
+pub const REAL_EQUAL: &str = "values that are equal over the reals only";
+
 kinds! {
     /// What a user should know beside the verdict; `--deny` makes the exit status 1.
     WarningKind of Warning {

@@ -11,6 +11,7 @@
 //! Not claimed: other distributions of the clusters over those that run, and requests where all CTAs run together.
 
 use crate::answer::AssumptionKind;
+use crate::answer::kinds::ONE_SCHEDULE;
 use crate::kernel::{Addr, ClusterOp, Pc, Space, Src};
 use crate::term::TermId;
 
@@ -25,10 +26,6 @@ use super::super::{DefectKind, Tid, UnknownKind};
 
 /// Bytes of a response.
 const BYTES: u32 = 16;
-
-/// What is taken for granted of requests to cancel launches.
-pub const ONE_SCHEDULE: &str = "of the schedules with clusterlaunchcontrol.try_cancel one is run: the first cluster of \
-    the grid cancels those after it, all but the last of three or more, and every other request fails";
 
 /// What a request came to.
 #[derive(Clone, Copy, Debug)]

@@ -23,7 +23,6 @@ mod lifetime;
 mod ops;
 mod remote;
 
-pub use cancel::ONE_SCHEDULE;
 pub(super) use cancel::Requests;
 pub(super) use lifetime::Lifetimes;
 

@@ -15,15 +15,13 @@ mod expr;
 pub(super) use expr::value as integer;
 pub mod template;
 
+pub use crate::answer::Sizes;
+
 /// Most instances of one command.
 pub const MOST: usize = 10_000;
 
 /// Most characters of a name.
 const LONGEST: usize = 64;
-
-/// What a name stands for in one instance, in the order of the lists.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sizes(pub IndexMap<String, i64>);
 
 /// An expression that has no value, with its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,52 +32,30 @@ pub struct ExprError {
     pub at: Range<usize>,
 }
 
-impl Sizes {
-    /// True without any name.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+/// The text with every `{EXPR}` replaced by its value.
+pub fn fill<'t>(text: &'t str, sizes: &Sizes) -> Result<Cow<'t, str>, ExprError> {
+    let Some(first) = text.find('{') else {
+        return Ok(text.into());
+    };
+    let mut out = String::with_capacity(text.len());
+    let (mut at, mut open) = (0, Some(first));
+    while let Some(start) = open {
+        let rest = &text[start..];
+        let len = rest.find('}').ok_or_else(|| ExprError {
+            message: format!("`{rest}` lacks a closing brace"),
+            at: start..text.len(),
+        })?;
+        let value = expr::value(&rest[1..len], &sizes.0).map_err(|e| ExprError {
+            message: format!("`{}`: {}", &rest[..=len], e.message),
+            at: e.at.start + start + 1..e.at.end + start + 1,
+        })?;
+        out.push_str(&text[at..start]);
+        out.push_str(&value.to_string());
+        at = start + len + 1;
+        open = text[at..].find('{').map(|i| at + i);
     }
-
-    /// How large an instance is, to tell the smallest: the sum of its sizes.
-    pub fn total(&self) -> i128 {
-        self.0.values().map(|&n| i128::from(n)).sum()
-    }
-
-    /// The text with every `{EXPR}` replaced by its value.
-    pub fn fill<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, ExprError> {
-        let Some(first) = text.find('{') else {
-            return Ok(text.into());
-        };
-        let mut out = String::with_capacity(text.len());
-        let (mut at, mut open) = (0, Some(first));
-        while let Some(start) = open {
-            let rest = &text[start..];
-            let len = rest.find('}').ok_or_else(|| ExprError {
-                message: format!("`{rest}` lacks a closing brace"),
-                at: start..text.len(),
-            })?;
-            let value = expr::value(&rest[1..len], &self.0).map_err(|e| ExprError {
-                message: format!("`{}`: {}", &rest[..=len], e.message),
-                at: e.at.start + start + 1..e.at.end + start + 1,
-            })?;
-            out.push_str(&text[at..start]);
-            out.push_str(&value.to_string());
-            at = start + len + 1;
-            open = text[at..].find('{').map(|i| at + i);
-        }
-        out.push_str(&text[at..]);
-        Ok(out.into())
-    }
-}
-
-impl fmt::Display for Sizes {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        for (i, (name, value)) in self.0.iter().enumerate() {
-            let comma = if i > 0 { ", " } else { "" };
-            write!(f, "{comma}{name} = {value}")?;
-        }
-        Ok(())
-    }
+    out.push_str(&text[at..]);
+    Ok(out.into())
 }
 
 /// The values of one name, each once.
@@ -282,7 +258,7 @@ mod tests {
     #[test]
     fn braces_are_replaced() {
         let sizes = Sizes(IndexMap::from([("n".to_string(), 200)]));
-        let fill = |text| sizes.fill(text).map(Cow::into_owned);
+        let fill = |text| super::fill(text, &sizes).map(Cow::into_owned);
         assert_eq!(fill("in:f32[{n},{n*2}]").as_deref(), Ok("in:f32[200,400]"));
         assert_eq!(fill("{ceildiv(n,128)}").as_deref(), Ok("2"));
         assert_eq!(fill("plain").as_deref(), Ok("plain"));

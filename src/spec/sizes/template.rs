@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::super::TomlError;
-use super::{List, Lists, Sizes};
+use super::{List, Lists, Sizes, fill};
 use crate::diag::Span;
 
 /// A value of a file.
@@ -68,7 +68,7 @@ pub fn filled<T: DeserializeOwned>(node: &Node, sizes: &Sizes) -> Result<T, Toml
         let place = Node::new(next.span(), DeValue::Boolean(true));
         match next.get_mut() {
             DeValue::String(text) => {
-                let full = sizes.fill(text).map_err(|e| at(e.message, &place))?;
+                let full = fill(text, sizes).map_err(|e| at(e.message, &place))?;
                 *text = full.into_owned().into();
             }
             DeValue::Array(list) => open.extend(list.iter_mut()),

@@ -10,11 +10,11 @@ mod text;
 use std::path::Path;
 use std::sync::Arc;
 
+use volta::answer::Verdict;
 use volta::check::check;
 use volta::diag::Source;
 use volta::input::{self, Files};
 use volta::race::race;
-use volta::report::Verdict;
 use volta::spec::{Layers, Settings};
 
 use axioms::{Allowed, Op, Program, Rmw, Scope, Sem, executions};

@@ -2,33 +2,34 @@
 //!
 //! The text is always styled; whoever writes it out strips the styles where they are not wanted.
 
-use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use indexmap::IndexMap;
 
+use crate::answer::kernel::show;
+use crate::answer::kinds::ONE_SCHEDULE;
 use crate::answer::{
-    Bound, Command, Counterexample, Each, Finding, KernelAnswer, Kind, Part, Precision, Report,
-    RunCounts, Scope, Site, Verdict, WarningKind,
+    Answer, AtSize, Bound, Command, Counterexample, Each, KernelAnswer, Kind, Part, Precision,
+    Report, Scope, Sizes, Verdict,
 };
-use crate::diag::{Diagnostic, Severity};
-use crate::foreign::{sentence, styled, visible, whole};
-use crate::sim::store::REAL_EQUAL;
-use crate::spec::{Sizes, launch};
+use crate::diag::Severity;
+use crate::diag::foreign::{sentence, styled, visible, whole};
 
-use super::gate::{EntryResult, GateReport};
-use super::{Answer, AtSize};
+mod findings;
+mod table;
+mod values;
 
-/// Findings of one list that are shown in full; the JSON report has all.
+pub(super) use findings::place;
+pub use table::gate;
+
+use findings::{write_findings, write_warnings};
+use values::values;
+
+/// Entries of one list that are shown in full; the JSON report has all.
 const SHOWN: usize = 12;
-/// Findings of one cause that are named below its root.
-const FOLDED: usize = 6;
 /// Input elements of a counterexample that are shown.
 const INPUTS: usize = 24;
-/// Groups of threads of one place that are named.
-const GROUPS: usize = 4;
 /// CTAs that are named.
 const CTAS: usize = 6;
 
@@ -46,6 +47,26 @@ pub fn report(r: &Report) -> String {
     // Writing to a string cannot fail.
     let _ = write_report(&mut out, r);
     styled(&out)
+}
+
+/// The report with its text.
+pub fn answer(report: Report) -> Answer {
+    Answer {
+        text: self::report(&report),
+        report,
+        cached: false,
+        parts: Vec::new(),
+    }
+}
+
+/// The report of a run with its text, in which the arrays stand that were written.
+pub fn ran(report: Report) -> Answer {
+    let mut out = answer(report);
+    for array in out.report.outputs.written() {
+        out.text.push('\n');
+        out.text.push_str(&values(array));
+    }
+    out
 }
 
 fn write_report(out: &mut String, r: &Report) -> fmt::Result {
@@ -100,7 +121,7 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
         let table = crate::answer::bits::table(classes);
         write!(out, "\n{BOLD}classes{BOLD:#}\n{}", visible_lines(&table))?;
     }
-    if let Some(slack) = &r.slack {
+    if let Some(slack) = r.slack() {
         write!(
             out,
             "\n{BOLD}synchronisation{BOLD:#}\n{}",
@@ -217,11 +238,7 @@ fn claim(r: &Report) -> &'static str {
             "both kernels compute the same real-valued outputs, without race, deadlock or memory error"
         }
         // Which launches are cancelled is chosen by the schedule that was run.
-        Verdict::Clean
-            if r.assumptions
-                .iter()
-                .any(|a| a.message == crate::sim::ONE_SCHEDULE) =>
-        {
+        Verdict::Clean if r.assumptions.iter().any(|a| a.message == ONE_SCHEDULE) => {
             "no race, deadlock, barrier misuse or memory error under the schedule that was run"
         }
         Verdict::Clean => "no race, deadlock, barrier misuse or memory error under any schedule",
@@ -248,7 +265,7 @@ fn write_kernel(
     k: &KernelAnswer,
     ctas: &[[u32; 3]],
 ) -> fmt::Result {
-    let grid = launch::show(k.grid);
+    let grid = show(k.grid);
     let covers = match ctas {
         // A question about every launch may bind the block alone.
         _ if k.grid.contains(&0) => "every grid".to_string(),
@@ -256,9 +273,9 @@ fn write_kernel(
         _ if k.whole_grid => format!("all {} CTAs of the grid {grid}", k.ctas()),
         [] if launch.is_some() => format!("not all CTAs of the grid {grid}"),
         [] => format!("no CTA of the grid {grid}"),
-        &[one] => format!("CTA {} of the grid {grid}", launch::show(one)),
+        &[one] => format!("CTA {} of the grid {grid}", show(one)),
         some => {
-            let mut list: Vec<String> = some.iter().take(CTAS).map(|&c| launch::show(c)).collect();
+            let mut list: Vec<String> = some.iter().take(CTAS).map(|&c| show(c)).collect();
             if some.len() > CTAS {
                 list.push("...".into());
             }
@@ -274,7 +291,7 @@ fn write_kernel(
     // A question about every launch has no block of its own.
     let launched = match k.block.contains(&0) {
         true => String::new(),
-        false => format!(", block {}, {covers}", launch::show(k.block)),
+        false => format!(", block {}, {covers}", show(k.block)),
     };
     writeln!(
         out,
@@ -391,200 +408,6 @@ fn write_precision(out: &mut String, p: &Precision) -> fmt::Result {
     Ok(())
 }
 
-/// A place on one line.
-pub(super) fn place(site: &Site) -> String {
-    let mut out = format!(
-        "{}:{}: {}",
-        visible(&site.file),
-        site.line,
-        visible(&site.text)
-    );
-    if let Some(source) = &site.source {
-        let (file, line) = source.own();
-        let _ = write!(out, ", from {}:{line}", visible(file));
-    }
-    out
-}
-
-/// Warnings; the places where threads write what is equal, of a kernel and a kind, are one of them.
-fn write_warnings(out: &mut String, warnings: &[Finding<WarningKind>]) -> fmt::Result {
-    let mut equal: IndexMap<(String, WarningKind), Vec<&Finding<WarningKind>>> = IndexMap::new();
-    for w in warnings.iter().filter(|w| w.kind.is_of_equal_writes()) {
-        equal.entry((w.prefix(), w.kind)).or_default().push(w);
-    }
-    equal.retain(|_, all| all.len() > 1);
-    let is_one = |w: &&Finding<WarningKind>| !equal.contains_key(&(w.prefix(), w.kind));
-    let rest: Vec<Finding<WarningKind>> = warnings.iter().filter(is_one).cloned().collect();
-    write_findings(out, &rest, Severity::Warning)?;
-    for ((prefix, kind), all) in &equal {
-        let times: u64 = all.iter().map(|w| w.count).sum();
-        let sites = all.iter().flat_map(|w| &w.sites);
-        let lines: BTreeSet<(String, u32)> = sites
-            .map(|s| match &s.source {
-                Some(source) => {
-                    let (file, line) = source.own();
-                    (visible(file).into_owned(), line)
-                }
-                None => (visible(&s.file).into_owned(), s.line),
-            })
-            .collect();
-        let named: Vec<String> = lines
-            .iter()
-            .take(FOLDED)
-            .map(|(file, line)| format!("{file}:{line}"))
-            .collect();
-        let more = match lines.len().saturating_sub(FOLDED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let how = match kind {
-            WarningKind::SameValueWrite => "the same value",
-            _ => REAL_EQUAL,
-        };
-        let message = format!(
-            "{prefix}{} places are written by threads that nothing orders, with {how} ({times} times), {}{more}",
-            all.len(),
-            named.join(", "),
-        );
-        let d = Diagnostic::new(Severity::Warning, kind.name(), message);
-        writeln!(out, "\n{d}")?;
-    }
-    Ok(())
-}
-
-/// Findings, each root with the others of its cause below it.
-fn write_findings<K: Kind>(
-    out: &mut String,
-    findings: &[Finding<K>],
-    severity: Severity,
-) -> fmt::Result {
-    let mut causes: IndexMap<&str, Vec<&Finding<K>>> = IndexMap::new();
-    for f in findings {
-        if let Some(cause) = &f.cause {
-            causes.entry(cause).or_default().push(f);
-        }
-    }
-    let is_root = |f: &&Finding<K>| match &f.cause {
-        Some(cause) => std::ptr::eq(causes[cause.as_str()][0], *f),
-        None => true,
-    };
-    let roots: Vec<&Finding<K>> = findings.iter().filter(is_root).collect();
-    for f in roots.iter().take(SHOWN) {
-        writeln!(out, "\n{}", finding(f, severity))?;
-        let folded = f
-            .cause
-            .as_ref()
-            .map_or(&[][..], |c| &causes[c.as_str()][1..]);
-        write_folded(out, folded)?;
-    }
-    if roots.len() > SHOWN {
-        let more = roots.len() - SHOWN;
-        writeln!(out, "\n... and {more} more (`--format json` has all)")?;
-    }
-    Ok(())
-}
-
-/// Findings that share the cause of the one above them.
-fn write_folded<K: Kind>(out: &mut String, folded: &[&Finding<K>]) -> fmt::Result {
-    if folded.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "  of the same cause:")?;
-    for f in folded.iter().take(FOLDED) {
-        let lines = f.sites.iter().map(|s| s.line.to_string());
-        let lines: Vec<String> = lines.collect();
-        let lines = match lines.is_empty() {
-            true => String::new(),
-            false => format!(", lines {}", lines.join(" and ")),
-        };
-        writeln!(
-            out,
-            "  - {}: {}{lines}",
-            f.kind.name(),
-            sentence(&f.message)
-        )?;
-    }
-    if folded.len() > FOLDED {
-        let more = folded.len() - FOLDED;
-        writeln!(out, "  - ... and {more} more (`--format json` has all)")?;
-    }
-    Ok(())
-}
-
-/// A finding with the lines that it is about.
-fn finding<K: Kind>(e: &Finding<K>, severity: Severity) -> String {
-    let mut message = format!("{}{}", e.prefix(), e.message);
-    if e.count > 1 {
-        let _ = write!(message, " ({} times)", e.count);
-    }
-    let mut d = Diagnostic::new(severity, e.kind.name(), message);
-    let drawn = e.sites.iter().filter_map(|s| Some((s, s.at.as_ref()?)));
-    for (site, at) in drawn.clone() {
-        d = d.label(at.1, label(site));
-    }
-    if let Some(hint) = &e.hint {
-        d = d.help(hint);
-    }
-    match drawn.clone().next() {
-        Some((_, (source, _))) => d.render(source, true),
-        None => {
-            let mut text = d.to_string();
-            if let Some(help) = &d.help {
-                let _ = write!(text, "\n  help: {}", sentence(help));
-            }
-            text
-        }
-    }
-}
-
-/// Which threads did what at a place, and the source line.
-fn label(site: &Site) -> String {
-    let groups = groups(&site.threads);
-    let mut threads: Vec<String> = groups.iter().take(GROUPS).cloned().collect();
-    if groups.len() > GROUPS {
-        threads.push("...".into());
-    }
-    let threads = match site.threads.len() {
-        0 => String::new(),
-        1 => format!("thread {}", threads.join(" ")),
-        _ => format!("threads {}", threads.join(" ")),
-    };
-    let threads = match site.cta {
-        Some([x, y, z]) if threads.is_empty() => format!("CTA ({x},{y},{z})"),
-        Some([x, y, z]) => format!("CTA ({x},{y},{z}) {threads}"),
-        None => threads,
-    };
-    let mut out = match (threads.is_empty(), site.what.is_empty()) {
-        (false, false) => format!("{threads}: {}", site.what),
-        _ => threads + &site.what,
-    };
-    if let Some(source) = &site.source {
-        let (file, line) = source.own();
-        let comma = if out.is_empty() { "" } else { ", " };
-        let _ = write!(out, "{comma}{file}:{line}");
-    }
-    out
-}
-
-/// Threads as `(x,y,z)`, neighbours in x together as `(0-31,y,z)`.
-fn groups(threads: &[[u32; 3]]) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut rest = threads;
-    while let Some(&[x, y, z]) = rest.first() {
-        let next = |i: usize| [x.saturating_add(i as u32), y, z];
-        let run = rest.iter().enumerate().take_while(|&(i, &t)| t == next(i));
-        let run = run.count().max(1);
-        let [last, ..] = rest[run - 1];
-        rest = &rest[run..];
-        out.push(if run > 1 {
-            format!("({x}-{last},{y},{z})")
-        } else {
-            format!("({x},{y},{z})")
-        });
-    }
-    out
-}
-
 fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
     let message = sentence(&c.message);
     writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {message}")?;
@@ -640,97 +463,4 @@ pub fn show_time(t: Duration) -> String {
     } else {
         format!("{:.1} ms", s * 1e3)
     }
-}
-
-/// The table of a gate, its failures below.
-pub fn gate(g: &GateReport) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = write_gate(&mut out, g);
-    styled(&out)
-}
-
-fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
-    let names = g.entries.iter().map(|e| sentence(&e.name));
-    let widths = names.map(|name| name.chars().count());
-    let width = widths.max().unwrap_or(0).max("entry".len());
-    write!(
-        out,
-        "{BOLD}      {:<width$}  {:<14}  {:>9}",
-        "entry", "verdict", "time"
-    )?;
-    if g.stats {
-        write!(
-            out,
-            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}  {:>10}",
-            "peak MiB", "instructions", "terms", "VCs", "barriers", "warp syncs"
-        )?;
-    }
-    writeln!(out, "{BOLD:#}")?;
-    for e in &g.entries {
-        write_row(out, e, width, g.stats)?;
-    }
-    for e in g.entries.iter().filter(|e| !e.ok) {
-        let (red, why) = (style(Verdict::Defective), e.why.as_deref().unwrap_or(""));
-        let (name, why) = (sentence(&e.name), sentence(why));
-        writeln!(out, "\n{red}failed{red:#} {name}: {why}")?;
-        match &e.result {
-            Ok(r) => {
-                for line in r.text.lines() {
-                    writeln!(out, "  {line}")?;
-                }
-            }
-            Err(f) => out.push_str(&f.render()),
-        }
-    }
-    for why in &g.ledger {
-        let red = style(Verdict::Defective);
-        writeln!(out, "\n{red}failed{red:#} {}", sentence(why))?;
-    }
-    let failed = g.entries.len() - g.passed();
-    let cached = g.entries.iter().filter_map(|e| e.result.as_ref().ok());
-    let cached = match cached.filter(|a| a.cached).count() {
-        0 => String::new(),
-        n => format!(" ({n} from the cache)"),
-    };
-    writeln!(out, "\n{} passed, {failed} failed{cached}", g.passed())
-}
-
-fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fmt::Result {
-    let verdict = match &e.result {
-        Ok(r) => r.report.verdict.name(),
-        Err(_) => "error",
-    };
-    let shade = style(if e.ok {
-        Verdict::Clean
-    } else {
-        Verdict::Defective
-    });
-    // A line that begins with a name could say what it likes to whoever reads the log.
-    let mark = if e.ok { "ok" } else { "fail" };
-    write!(
-        out,
-        "{mark:<4}  {:<width$}  {shade}{verdict:<14}{shade:#}  {:>9}",
-        sentence(&e.name),
-        show_time(e.time)
-    )?;
-    if stats && let Ok(r) = &e.result {
-        let stats = &r.report.stats;
-        let sum = |of: fn(&RunCounts) -> u64| stats.kernels.iter().map(|k| of(k.1)).sum::<u64>();
-        let mib = |b: u64| format!("{:.1}", b as f64 / (1 << 20) as f64);
-        write!(
-            out,
-            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}  {:>10}",
-            e.peak.map_or("-".into(), mib),
-            sum(|c| c.thread_instructions),
-            sum(|c| c.terms),
-            stats.decision.as_ref().map_or(0, |d| d.conditions),
-            sum(|c| c.barrier_arrivals),
-            sum(|c| c.warp_syncs),
-        )?;
-    }
-    if !e.ok {
-        write!(out, "  expected {}", visible(&e.expect))?;
-    }
-    writeln!(out)
 }

@@ -16,8 +16,8 @@ use crate::kernel::precision::compare::{self, More, Rounded};
 use crate::kernel::precision::{Narrowing, Rounding, Use, roundings};
 use crate::kernel::{Fmt, IntTy, NumTy, Pc};
 
+use super::Ran;
 use super::launches::part;
-use super::{Ran, source_line};
 
 /// Places of a group that are kept.
 const SITES: usize = 8;
@@ -78,7 +78,7 @@ impl<'a> Rounds<'a> {
         let (ran, pc) = self.place(pc)?;
         let mut site = Site::new(&ran.kernel.source, ran.kernel.span(pc), "");
         site.launch = ran.spec.step;
-        site.source = source_line(ran.kernel, pc);
+        site.source = ran.kernel.source_line(pc);
         Some(site)
     }
 

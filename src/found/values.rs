@@ -1,15 +1,10 @@
-//! What a kernel left in its arrays, for people and as JSON.
-
-use std::fmt::Write;
+//! What a kernel left in its arrays, as bits and as the numbers of the report.
 
 use serde_json::{Value, json};
 
 use crate::answer::Written;
 use crate::number::{self, Value as Number};
 use crate::spec::ElemTy;
-
-/// Rows and columns of a table that people are shown.
-const SHOWN: usize = 8;
 
 /// Integers beyond this are no numbers of JSON for many readers.
 const EXACT: u64 = 1 << 53;
@@ -87,43 +82,6 @@ impl Values {
         }
         let without = self.elements.iter().filter(|e| e.is_none()).count();
         (out, without)
-    }
-
-    /// A table for people: rows along the last dimension, the first ones of each.
-    pub fn table(&self) -> String {
-        let dims: Vec<String> = self.shape.iter().map(u64::to_string).collect();
-        let mut out = format!("{} = {}[{}]\n", self.name, self.elem.name(), dims.join(","));
-        let columns = self.shape.last().map_or(1, |&n| n.max(1) as usize);
-        let short = |bits: u64| match value(self.elem, bits) {
-            Value::String(text) => text,
-            Value::Number(n) if matches!(self.elem, ElemTy::Float(_)) => {
-                format!("{}", n.as_f64().unwrap_or(0.0) as f32)
-            }
-            other => other.to_string(),
-        };
-        let text = |e: &Option<u64>| e.map_or("-".to_string(), short);
-        let rows: Vec<&[Option<u64>]> = self.elements.chunks(columns).collect();
-        let cells: Vec<Vec<String>> = rows
-            .iter()
-            .take(SHOWN)
-            .map(|row| row.iter().take(SHOWN).map(text).collect())
-            .collect();
-        let width = cells.iter().flatten().map(String::len).max().unwrap_or(0);
-        for (row, cells) in rows.iter().zip(&cells) {
-            out.push_str("   ");
-            for cell in cells {
-                // Writing to a string cannot fail.
-                let _ = write!(out, " {cell:>width$}");
-            }
-            if row.len() > SHOWN {
-                out.push_str(" ...");
-            }
-            out.push('\n');
-        }
-        if rows.len() > SHOWN {
-            let _ = writeln!(out, "    ... {} more rows", rows.len() - SHOWN);
-        }
-        out
     }
 }
 

@@ -8,90 +8,94 @@
 
 use indexmap::IndexMap;
 
-use crate::answer::coverage;
 use crate::answer::rounding::{Close, Error, Kind, Measured, Rounding, Spread};
 use crate::answer::{
     Assumption, AssumptionKind, CertificateMade, Chance, DecisionCounts, Determinism, Finding,
     KernelAnswer, Output, Outputs, Precision, Report, RunCounts, SameBits, Scope, Seconds, Sides,
-    Site, Stats, Subject, Values, precision,
+    Site, Stats, Subject, Values, coverage, precision,
 };
 use crate::decide;
 
-impl Report {
-    /// Adds another part: the answer is then about both.
-    pub(crate) fn join(&mut self, mut other: Report) {
-        coverage::unite(&mut [self, &mut other]);
-        let Report {
-            // The parts are of one question: one program, one command, one launch.
-            schema: _,
-            volta: _,
-            command: _,
-            inputs: _,
-            sizes: _,
-            instances: _,
-            verdict,
-            values,
-            scope,
-            subjects,
-            slack,
-            classes,
-            sass,
-            defects,
-            warnings,
-            denied,
-            unknown,
-            counterexample,
-            outputs,
-            probabilistic,
-            assumptions,
-            precision,
-            deterministic,
-            determinism,
-            rounding,
-            certificate,
-            stats,
-            looked,
-        } = other;
-        if verdict.rank() > self.verdict.rank() {
-            self.verdict = verdict;
-        }
-        both(&mut self.values, values, |a, b| *a = worse_values(*a, b));
-        join_scope(&mut self.scope, scope);
-        join_sides(&mut self.subjects, subjects, join_subject);
-        // What is found in the text of the kernels is the same in every part.
-        both(&mut self.slack, slack, |_, _| {});
-        both(&mut self.classes, classes, |_, _| {});
-        both(&mut self.sass, sass, |_, _| {});
-        join_findings(&mut self.defects, defects);
-        join_findings(&mut self.warnings, warnings);
-        join_findings(&mut self.unknown, unknown);
-        self.denied.extend(denied);
-        self.denied.sort_unstable();
-        self.denied.dedup();
-        // One input is enough.
-        both(&mut self.counterexample, counterexample, |_, _| {});
-        join_outputs(&mut self.outputs, outputs);
-        union(&mut self.assumptions, assumptions, |a, b| a == b);
-        both(&mut self.probabilistic, probabilistic, join_chance);
-        if let Some(chance) = &self.probabilistic {
-            say_chance(&mut self.assumptions, chance);
-        }
-        join_precision(&mut self.precision, precision);
-        let worse = |a: &mut SameBits, b| *a = worse_bits(*a, b);
-        both(&mut self.deterministic, deterministic, worse);
-        both(&mut self.determinism, determinism, join_determinism);
-        both(&mut self.rounding, rounding, join_rounding);
-        both(&mut self.certificate, certificate, |a, _| {
-            let why = "the proof is one for each content that --assume allows";
-            *a = CertificateMade::none(why.into());
-        });
-        join_stats(&mut self.stats, stats);
-        for l in looked {
-            let same =
-                |k: &coverage::Looked| (k.kernel, &k.at, k.thin) == (l.kernel, &l.at, l.thin);
-            if !self.looked.iter().any(same) {
-                self.looked.push(l);
-            }
+/// Adds another part: the answer is then about both.
+pub(crate) fn join(mine: &mut Report, mut other: Report) {
+    coverage::unite(&mut [&mut *mine, &mut other]);
+    let Report {
+        // The parts are of one question: one program, one command, one launch.
+        schema: _,
+        volta: _,
+        command: _,
+        inputs: _,
+        sizes: _,
+        instances: _,
+        verdict,
+        values,
+        scope,
+        kernel,
+        reference,
+        optimized,
+        sync,
+        together,
+        every_launch,
+        classes,
+        sass,
+        defects,
+        warnings,
+        denied,
+        unknown,
+        counterexample,
+        outputs,
+        probabilistic,
+        assumptions,
+        precision,
+        deterministic,
+        determinism,
+        rounding,
+        certificate,
+        stats,
+        looked,
+    } = other;
+    if verdict.rank() > mine.verdict.rank() {
+        mine.verdict = verdict;
+    }
+    both(&mut mine.values, values, |a, b| *a = worse_values(*a, b));
+    join_scope(&mut mine.scope, scope);
+    both(&mut mine.kernel, kernel, join_subject);
+    both(&mut mine.reference, reference, join_subject);
+    both(&mut mine.optimized, optimized, join_subject);
+    // What is found in the text of the kernels is the same in every part.
+    both(&mut mine.sync, sync, |_, _| {});
+    both(&mut mine.together, together, |_, _| {});
+    both(&mut mine.every_launch, every_launch, |_, _| {});
+    both(&mut mine.classes, classes, |_, _| {});
+    both(&mut mine.sass, sass, |_, _| {});
+    join_findings(&mut mine.defects, defects);
+    join_findings(&mut mine.warnings, warnings);
+    join_findings(&mut mine.unknown, unknown);
+    mine.denied.extend(denied);
+    mine.denied.sort_unstable();
+    mine.denied.dedup();
+    // One input is enough.
+    both(&mut mine.counterexample, counterexample, |_, _| {});
+    join_outputs(&mut mine.outputs, outputs);
+    union(&mut mine.assumptions, assumptions, |a, b| a == b);
+    both(&mut mine.probabilistic, probabilistic, join_chance);
+    if let Some(chance) = &mine.probabilistic {
+        say_chance(&mut mine.assumptions, chance);
+    }
+    join_precision(&mut mine.precision, precision);
+    let worse = |a: &mut SameBits, b| *a = worse_bits(*a, b);
+    both(&mut mine.deterministic, deterministic, worse);
+    both(&mut mine.determinism, determinism, join_determinism);
+    both(&mut mine.rounding, rounding, join_rounding);
+    both(&mut mine.certificate, certificate, |a, _| {
+        let why = "the proof is one for each content that --assume allows";
+        *a = CertificateMade::none(why.into());
+    });
+    join_stats(&mut mine.stats, stats);
+    for l in looked {
+        let same = |k: &coverage::Looked| (k.kernel, &k.at, k.thin) == (l.kernel, &l.at, l.thin);
+        if !mine.looked.iter().any(same) {
+            mine.looked.push(l);
         }
     }
 }
@@ -383,28 +387,17 @@ fn join_kind(mine: &mut Kind, theirs: Kind) {
 
 fn join_stats(mine: &mut Stats, theirs: Stats) {
     let Stats {
-        kernels,
+        kernel,
+        reference,
+        optimized,
         decision,
         work,
         runs,
         seconds,
     } = theirs;
-    join_sides(&mut mine.kernels, kernels, |a, b| {
-        let RunCounts {
-            thread_instructions,
-            warp_instructions,
-            barrier_arrivals,
-            warp_syncs,
-            accesses,
-            terms,
-        } = b;
-        a.thread_instructions += thread_instructions;
-        a.warp_instructions += warp_instructions;
-        a.barrier_arrivals += barrier_arrivals;
-        a.warp_syncs += warp_syncs;
-        a.accesses += accesses;
-        a.terms += terms;
-    });
+    both(&mut mine.kernel, kernel, join_runs);
+    both(&mut mine.reference, reference, join_runs);
+    both(&mut mine.optimized, optimized, join_runs);
     both(&mut mine.decision, decision, |a, b| {
         let DecisionCounts {
             conditions,
@@ -420,6 +413,23 @@ fn join_stats(mine: &mut Stats, theirs: Stats) {
     mine.work += work;
     add_counts(&mut mine.runs, runs);
     join_seconds(&mut mine.seconds, seconds);
+}
+
+fn join_runs(mine: &mut RunCounts, theirs: RunCounts) {
+    let RunCounts {
+        thread_instructions,
+        warp_instructions,
+        barrier_arrivals,
+        warp_syncs,
+        accesses,
+        terms,
+    } = theirs;
+    mine.thread_instructions += thread_instructions;
+    mine.warp_instructions += warp_instructions;
+    mine.barrier_arrivals += barrier_arrivals;
+    mine.warp_syncs += warp_syncs;
+    mine.accesses += accesses;
+    mine.terms += terms;
 }
 
 fn add_counts(mine: &mut IndexMap<String, u64>, theirs: IndexMap<String, u64>) {

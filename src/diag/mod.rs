@@ -12,8 +12,10 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use thiserror::Error;
 
-use crate::foreign::{SHOWN, drawn};
-pub use crate::foreign::{sentence, visible};
+use foreign::{SHOWN, drawn};
+pub use foreign::{sentence, visible};
+
+pub mod foreign;
 
 /// Byte offsets into a source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -19,7 +19,7 @@ use crate::sim::taken::Counts;
 use crate::spec::launch::Selection;
 use crate::spec::{ElemTy, Launch, Number};
 
-use super::{Ran, source_line};
+use super::Ran;
 
 mod dry;
 
@@ -113,7 +113,7 @@ impl Ran<'_> {
     fn at(&self, pc: Pc) -> Site {
         let mut site = Site::new(&self.kernel.source, self.kernel.span(pc), "");
         site.launch = self.spec.step;
-        site.source = source_line(self.kernel, pc);
+        site.source = self.kernel.source_line(pc);
         site
     }
 

@@ -15,7 +15,7 @@ use crate::sim;
 use crate::spec::launch::Selection;
 use crate::spec::{KernelSpec, Launch, Resolved, Unbound};
 
-use super::{Described, cause, source_line};
+use super::{Described, cause};
 
 fn site(site: &sim::Site, ran: Ran) -> Site {
     let Ran { kernel, launch, .. } = ran;
@@ -33,7 +33,7 @@ fn site(site: &sim::Site, ran: Ran) -> Site {
         }
     };
     out.around = site.around.iter().map(step).collect();
-    out.source = source_line(kernel, site.pc);
+    out.source = kernel.source_line(site.pc);
     out
 }
 
