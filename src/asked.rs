@@ -102,10 +102,6 @@ impl<L: Fn(&Setup, bool) -> Ran> Refinement<Question<'_, L>> for Made {
         Reason::Made
     }
 
-    fn most(&self) -> u32 {
-        1
-    }
-
     fn look(&mut self, question: &Question<L>, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
         let forgot = matches!(&ran, Ok(answered) if answered.forgot);
         let unanswered = matches!(&ran, Ok(answered) if answered.report.is_none());

@@ -29,7 +29,7 @@ use crate::term::ArrayId;
 use crate::term::facts::Elements;
 
 /// Contents that are looked at.
-const MOST: usize = 64;
+const MOST: usize = Reason::Contents.most() as usize - 1;
 /// Contents of one array before its facts are asked.
 const TRIED: u128 = 1 << 12;
 
@@ -70,10 +70,6 @@ enum At {
 impl<L: Fn(&Setup, bool) -> Result<Answered, Failure>> Refinement<Question<'_, L>> for Contents {
     fn reason(&self) -> Reason {
         Reason::Contents
-    }
-
-    fn most(&self) -> u32 {
-        MOST as u32 + 1
     }
 
     fn look(

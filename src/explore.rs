@@ -14,6 +14,7 @@
 
 use indexmap::IndexMap;
 
+use crate::answer::tables::AboutRuns;
 use crate::work;
 
 /// Runs that a CTA, a grid or a question makes again, each with all that is part of it.
@@ -83,6 +84,44 @@ impl Reason {
         }
     }
 
+    /// What is run again.
+    pub fn of(self) -> &'static str {
+        match self {
+            Reason::Tracking
+            | Reason::Values
+            | Reason::Loads
+            | Reason::Residues
+            | Reason::Forks => "CTA",
+            Reason::Noting
+            | Reason::Meeting
+            | Reason::ForeignLoads
+            | Reason::Orders
+            | Reason::Lanes => "grid",
+            Reason::Made | Reason::Contents => "question",
+        }
+    }
+
+    /// Most runs of one CTA, one grid or one question.
+    pub const fn most(self) -> u32 {
+        match self {
+            // One for each array.
+            Reason::Tracking | Reason::Noting => 1 << 12,
+            Reason::Values | Reason::Meeting | Reason::Made => 1,
+            // Eight that try loads, and one in which stores may be made of what is read.
+            Reason::Loads => 9,
+            // The residues, and those in which all are 0.
+            Reason::Residues => 128,
+            // Each instruction whose conditions turn out to be decided begins the ways anew.
+            Reason::Forks => 1 << 10,
+            Reason::ForeignLoads => 4,
+            // One more reads nothing but old values.
+            Reason::Orders => (1 << 10) + 1,
+            Reason::Lanes => 6,
+            // The contents, and one that follows ways instead.
+            Reason::Contents => 65,
+        }
+    }
+
     /// What is known more in each run.
     pub fn says(self) -> &'static str {
         match self {
@@ -102,6 +141,18 @@ impl Reason {
             Reason::Contents => "an array has one of the contents that --assume allows",
         }
     }
+}
+
+/// All reasons, for people.
+pub fn about() -> Vec<AboutRuns> {
+    let all = Reason::ALL.into_iter();
+    let one = |r: Reason| AboutRuns {
+        name: r.name(),
+        of: r.of(),
+        says: r.says(),
+        most: r.most(),
+    };
+    all.map(one).collect()
 }
 
 /// How often something was run again, by the names of the reasons that there were.
@@ -138,9 +189,6 @@ pub trait Refinement<S: Stage> {
     /// Which it is.
     fn reason(&self) -> Reason;
 
-    /// Most runs for one thing that is run.
-    fn most(&self) -> u32;
-
     /// Looks at what a run left, and says more for the next one or passes on what is known.
     fn look(&mut self, stage: &S, knowledge: &mut S::Knowledge, ran: S::Ran) -> Step<S::Ran>;
 
@@ -167,8 +215,8 @@ pub fn refined<S: Stage>(
             }
             Step::Again => {
                 asked[at] += 1;
-                let (reason, most) = (refinement.reason(), refinement.most());
-                let name = reason.name();
+                let reason = refinement.reason();
+                let (name, most) = (reason.name(), reason.most());
                 if asked[at] > most {
                     return stage.ended(format!("more than {most} runs for `{name}`"));
                 }
@@ -210,11 +258,7 @@ mod tests {
 
     impl Refinement<Count> for Ones {
         fn reason(&self) -> Reason {
-            Reason::Values
-        }
-
-        fn most(&self) -> u32 {
-            9
+            Reason::Loads
         }
 
         fn look(
@@ -239,11 +283,7 @@ mod tests {
 
     impl Refinement<Count> for Tens {
         fn reason(&self) -> Reason {
-            Reason::Loads
-        }
-
-        fn most(&self) -> u32 {
-            4
+            Reason::ForeignLoads
         }
 
         fn look(
@@ -276,8 +316,14 @@ mod tests {
         let (ran, spent) = count(34);
         assert_eq!(ran, Ok(true));
         let runs = |reason: Reason| spent.runs.of(reason as usize);
-        assert_eq!((runs(Reason::Values), runs(Reason::Loads)), (3 * 9 + 4, 3));
+        assert_eq!(
+            (runs(Reason::Loads), runs(Reason::ForeignLoads)),
+            (3 * 9 + 4, 3)
+        );
         assert_eq!(count(49).0, Ok(true));
-        assert_eq!(count(50).0, Err("more than 4 runs for `loads`".to_string()));
+        assert_eq!(
+            count(50).0,
+            Err("more than 4 runs for `foreign-loads`".to_string())
+        );
     }
 }

@@ -16,7 +16,6 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::answer::gate::GateReport;
 use volta::answer::{Answer, EXIT_ERROR, ErrorKind, Failure, schema};
-use volta::bits::identities;
 use volta::diag::foreign::{listing, plain, styled, whole};
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
@@ -286,7 +285,7 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         Command::Schema => Ok((Done::Own(schema::text()), 0)),
         Command::Explain { kind } => {
             let text = match kind {
-                Some(word) => explain::kind(word, &identities::about())?,
+                Some(word) => explain::kind(word, &volta::found::tables())?,
                 None => explain::list(),
             };
             Ok((Done::Own(text), 0))

@@ -26,6 +26,7 @@ pub mod rounding;
 pub mod schema;
 pub mod slack;
 pub mod steps;
+pub mod tables;
 pub mod verdict;
 
 pub use bits::{Class, RowLaunch, Rows, Sass};

@@ -8,10 +8,13 @@
 //! Nothing here prints: an answer holds words and numbers, and [`crate::report`] shows them.
 
 use crate::answer::kernel::Options as Asked;
+use crate::answer::tables::Tables;
 use crate::answer::{
     Bound, Command, Each, Inputs, KernelAnswer, Launched, Outputs, Part, Precision, Report,
     RunCounts, Schema, Scope, Sides, Stats, Subject, Verdict, schema,
 };
+use crate::bits::identities;
+use crate::explore;
 use crate::spec::Options;
 
 mod cause;
@@ -23,6 +26,14 @@ pub mod values;
 
 pub(crate) use join::join;
 pub use launches::Ran;
+
+/// The tables that `volta explain` shows.
+pub fn tables() -> Tables {
+    Tables {
+        identities: identities::about(),
+        runs: explore::about(),
+    }
+}
 
 /// What a report says about the launches of one side.
 #[derive(Clone, Debug)]

@@ -43,10 +43,6 @@ impl<'g> Refinement<&'g Grid<'_>> for Lanes {
         Reason::Lanes
     }
 
-    fn most(&self) -> u32 {
-        Converged::ALL.len() as u32
-    }
-
     fn look(&mut self, grid: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
         let ended = match ran {
             Ran::Covered(ended) => ended,

@@ -212,11 +212,6 @@ impl<'g> Refinement<&'g Grid<'_>> for Noted {
         Reason::Noting
     }
 
-    /// Arrays of a launch.
-    fn most(&self) -> u32 {
-        1 << 12
-    }
-
     fn look(&mut self, _: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
         match ran {
             Ran::Open(Obstacle::Unnoted(arrays)) => {
@@ -236,10 +231,6 @@ struct Meeting;
 impl<'g> Refinement<&'g Grid<'_>> for Meeting {
     fn reason(&self) -> Reason {
         Reason::Meeting
-    }
-
-    fn most(&self) -> u32 {
-        1
     }
 
     fn look(&mut self, _: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {

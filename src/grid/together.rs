@@ -31,7 +31,7 @@ use super::ladder::{Grid, Knowledge, Ran};
 use super::{Covered, Subject, same_bits};
 
 /// Most runs, each with its order.
-const MAX_RUNS: usize = 1 << 10;
+const MAX_RUNS: usize = Reason::Orders.most() as usize - 1;
 
 /// Most instructions of warps in all of them.
 const MAX_WORK: u64 = 1 << 23;
@@ -127,10 +127,6 @@ enum Next {
 impl<'g> Refinement<&'g Grid<'_>> for Orders {
     fn reason(&self) -> Reason {
         Reason::Orders
-    }
-
-    fn most(&self) -> u32 {
-        MAX_RUNS as u32 + 2
     }
 
     fn look(&mut self, grid: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {

@@ -22,9 +22,6 @@ use crate::sim::unused::Foreign;
 use crate::sim::{Finding, WarningKind};
 use crate::spec::launch;
 
-/// Runs of all CTAs until the loads are known.
-const MAX_RUNS: u32 = 4;
-
 /// True for a pair of a plain load and a write.
 fn is_of_load(between: &Between, f: &Found) -> bool {
     let loads = |r: &Record| {
@@ -70,10 +67,6 @@ pub(super) struct Unused<'a> {
 impl<'g> Refinement<&'g Grid<'_>> for Unused<'g> {
     fn reason(&self) -> Reason {
         Reason::ForeignLoads
-    }
-
-    fn most(&self) -> u32 {
-        MAX_RUNS
     }
 
     fn look(&mut self, _: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::answer::bits::AboutIdentity;
+use crate::answer::tables::{AboutRuns, Tables};
 use crate::answer::{About, ErrorKind, Failure, Family, kinds, protocols};
 
 use super::identities::page;
@@ -22,11 +22,15 @@ const PROTOCOLS: &str = "protocols";
 /// The word of the table of identities that keep every bit.
 const BITS: &str = "bits";
 
+/// The word of the table of reasons to run something again.
+const RUNS: &str = "runs";
+
 /// Everything about the kinds that have a word, or the table that has it.
-pub fn kind(word: &str, identities: &[AboutIdentity]) -> Result<String, Failure> {
+pub fn kind(word: &str, tables: &Tables) -> Result<String, Failure> {
     match word {
         PROTOCOLS => return Ok(rules()),
-        BITS => return Ok(page(identities)),
+        BITS => return Ok(page(&tables.identities)),
+        RUNS => return Ok(runs(&tables.runs)),
         _ => {}
     }
     let all = kinds::all();
@@ -37,7 +41,7 @@ pub fn kind(word: &str, identities: &[AboutIdentity]) -> Result<String, Failure>
     let words: Vec<&str> = all
         .iter()
         .map(|k| k.word)
-        .chain([PROTOCOLS, BITS])
+        .chain([PROTOCOLS, BITS, RUNS])
         .collect();
     let near = match kinds::near(word, &words).as_slice() {
         [] => String::new(),
@@ -77,6 +81,23 @@ fn rules() -> String {
     out
 }
 
+/// Why something is run again with more known.
+fn runs(all: &[AboutRuns]) -> String {
+    let mut out = String::from(
+        "What a run leaves open may be settled by another one with more known; `stats.runs` counts these runs\n\n",
+    );
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        out,
+        "{:<15}{:<10}{:>6}  what is known more",
+        "name", "of a", "most"
+    );
+    for r in all {
+        let _ = writeln!(out, "{:<15}{:<10}{:>6}  {}", r.name, r.of, r.most, r.says);
+    }
+    out
+}
+
 /// All words with a sentence for each.
 pub fn list() -> String {
     let all = kinds::all();
@@ -90,7 +111,7 @@ pub fn list() -> String {
     }
     let _ = writeln!(
         out,
-        "table\n  {PROTOCOLS:<width$}  The rules that pipelines of Hopper and Blackwell keep, with examples.\n  {BITS:<width$}  The identities that keep all bits, each with its condition and its reason."
+        "table\n  {PROTOCOLS:<width$}  The rules that pipelines of Hopper and Blackwell keep, with examples.\n  {BITS:<width$}  The identities that keep all bits, each with its condition and its reason.\n  {RUNS:<width$}  Why something is run again with more known, and how often at most."
     );
     out
 }

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use crate::answer::{
     Answer, Command, ErrorKind, Failure, Finding, Part, Report, Schema, UnknownKind,
 };
-use crate::bits::identities;
 use crate::diag::foreign;
 use crate::found;
 use crate::report;
@@ -42,7 +41,7 @@ pub(super) fn version(id: &Value) -> String {
 /// The answer to `explain`.
 pub(super) fn explained(id: &Value, kind: Option<&str>) -> Result<String, Failure> {
     let text = match kind {
-        Some(word) => report::explain::kind(word, &identities::about())?,
+        Some(word) => report::explain::kind(word, &found::tables())?,
         None => report::explain::list(),
     };
     Ok(line(

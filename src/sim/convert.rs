@@ -61,11 +61,11 @@ impl Values {
         if self.has_known_bits(to, t) {
             return Val::Real(to, t);
         }
-        if !self.remembers(is_exact, &[(v, from)], t) {
-            self.note_maker(t, (from, to, rnd, clamps), &[(v, from)]);
+        let shape = Shape::new(Kind::Convert, from, to, conversion(rnd, clamps));
+        let remembers = self.remembers(is_exact, &[(v, from)], t);
+        if !remembers && self.note_maker(t, shape, &[(v, from)]) {
             return Val::Real(to, t);
         }
-        let shape = Shape::new(Kind::Convert, from, to, conversion(rnd, clamps));
         let operand = self.operand(v, from);
         Val::Real(to, self.store.made(t, shape, &[operand]))
     }

@@ -61,11 +61,7 @@ impl Machine<'_> {
         }
         let adds = *n == 1 && accumulates(*op, mods);
         let done = if adds && *op == FloatOp::Fma && fmt == src_fmt {
-            let done = self.accumulate_lanes(w, exec, *fmt, *dst, src);
-            if done != 0 {
-                self.values.note_extension((*op, *mods, *fmt), &[]);
-            }
-            done
+            self.accumulate_lanes(w, exec, *fmt, *dst, src)
         } else {
             0
         };
@@ -81,7 +77,6 @@ impl Machine<'_> {
                 self.note_residual((w, lane, pc), (*op, *fmt, *src_fmt), src, vals);
             }
             if adds && let Some(v) = self.values.grown(*op, *fmt, *src_fmt, vals) {
-                self.values.note_extension((*op, *mods, *src_fmt), &vals);
                 self.note_half(*op, *fmt, *src_fmt, vals, v);
                 self.warps[w].set(*dst, lane, v);
                 continue;
@@ -244,18 +239,19 @@ impl Machine<'_> {
             }
         }
         let operands: [(Val, Fmt); 3] = from_fn(|i| (v[i], terms[i].0));
-        if !self
+        let shape = Shape::new(Kind::Float(op), terms[0].0, result.0, *mods);
+        let remembers = self
             .values
-            .remembers(op.is_exact(mods), &operands[..n], result.1)
-        {
+            .remembers(op.is_exact(mods), &operands[..n], result.1);
+        if !remembers {
             // The assembler may contract a sum without a rounding modifier at one place and not at another.
             let joins = matches!(op, FloatOp::Add | FloatOp::Sub) && mods.rnd == Rnd::None;
-            let place = joins.then_some(pc);
-            let by = (op, mods, terms[0].0, result.0, place);
-            self.values.note_maker(result.1, by, &operands[..n]);
-            return result.1;
+            let place = if joins { 1 + pc.0 } else { 0 };
+            let by = Shape { place, ..shape };
+            if self.values.note_maker(result.1, by, &operands[..n]) {
+                return result.1;
+            }
         }
-        let shape = Shape::new(Kind::Float(op), terms[0].0, result.0, *mods);
         self.values.tree(pc, shape, &operands[..n], result.1)
     }
 

@@ -17,7 +17,6 @@
 //! Not claimed: that a closed sum is canonical; that is the work of `norm`.
 
 mod bits;
-mod extenders;
 mod together;
 
 use crate::kernel::Fmt;
@@ -26,7 +25,6 @@ use crate::work;
 
 use super::value::{Val, Values, open_sum};
 use super::warp::{LANES, lanes};
-pub use extenders::Extenders;
 use together::{Ids, SHARED, Together};
 
 /// Products of a chunk; with the header they fill a cache line.
@@ -316,7 +314,6 @@ impl Values {
         let one = self.one();
         self.open.collect(s, one);
         let mut products = std::mem::take(&mut self.open.scratch);
-        self.extenders.collected(&products);
         let t = if products.len() <= SHORT {
             let mut t = None;
             for &(x, y) in &products {
@@ -331,7 +328,6 @@ impl Values {
             let skip = (factor == one && self.store.is_zero(base)) as usize;
             self.store.sum(&products[skip..])
         };
-        self.extenders.made(&mut self.store, t);
         self.open.scratch = products;
         self.open.set_closed(s, t);
         t
@@ -380,10 +376,7 @@ impl Values {
         }
         match self.product.filter(|_| self.trees.is_some()) {
             Some((product, from, _)) => self.product_tree(product, (fmt, from), c, products),
-            None => {
-                self.extenders.note_matrix();
-                self.summed(fmt, c, products)
-            }
+            None => self.summed(fmt, c, products),
         }
     }
 
@@ -407,9 +400,7 @@ impl Values {
                 None => {
                     let t = self.real(v, fmt);
                     let p = self.store.mul(x, y);
-                    let sum = self.store.add(t, p);
-                    self.store.note_several_makers(sum);
-                    Val::Real(fmt, sum)
+                    Val::Real(fmt, self.store.add(t, p))
                 }
             };
         }

@@ -15,7 +15,7 @@
 use crate::explore::{Reason, Refinement, Step};
 use crate::term::{Term, TermId};
 
-use super::address::pins::{Asked, MOST_CASES, Pins};
+use super::address::pins::{Asked, Pins};
 use super::gather::Gather;
 use super::guarded::Guard;
 use super::join::Symbols;
@@ -54,10 +54,6 @@ enum At {
 impl Refinement<OneCta<'_>> for Residues {
     fn reason(&self) -> Reason {
         Reason::Residues
-    }
-
-    fn most(&self) -> u32 {
-        2 * MOST_CASES as u32
     }
 
     fn look(&mut self, _: &OneCta, known: &mut Knowledge, mut ran: Ran) -> Step<Ran> {

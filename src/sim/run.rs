@@ -227,11 +227,6 @@ impl Refinement<OneCta<'_>> for Tracking {
         Reason::Tracking
     }
 
-    /// Arrays of a launch.
-    fn most(&self) -> u32 {
-        1 << 12
-    }
-
     fn look(&mut self, _: &OneCta, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
         match ran.obstacle {
             Some(Obstacle::Untracked(array)) if known.tracked.insert(array) => Step::Again,
@@ -248,10 +243,6 @@ struct WithValues;
 impl Refinement<OneCta<'_>> for WithValues {
     fn reason(&self) -> Reason {
         Reason::Values
-    }
-
-    fn most(&self) -> u32 {
-        1
     }
 
     fn look(&mut self, _: &OneCta, known: &mut Knowledge, ran: Ran) -> Step<Ran> {

@@ -11,8 +11,6 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.3 (`add`, `sub` and `mul` without rounding modifier).
 
-use std::hash::Hash;
-
 use smallvec::SmallVec;
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, Pc, Rnd};
@@ -55,18 +53,21 @@ impl Values {
                 && !self.store.is_rounded(Fmt::F64, self.store.face(t))
     }
 
-    /// Notes an operation that gave a real and does not remember it, with all that decides its encoding beside its operands.
-    pub(super) fn note_maker(&mut self, t: TermId, operation: impl Hash, operands: &[(Val, Fmt)]) {
+    /// Notes an operation that gave a real; false if the number has to remember it.
+    pub(super) fn note_maker(&mut self, t: TermId, shape: Shape, operands: &[(Val, Fmt)]) -> bool {
         if self.trees.is_some() || self.numbers || self.words.is_some() {
-            return;
+            return true;
         }
-        let operands: SmallVec<[TermId; 3]> = (operands.iter())
+        let mut operands: SmallVec<[TermId; 3]> = (operands.iter())
             .map(|&(v, fmt)| match v {
                 Val::Real(_, t) => t,
                 _ => self.real(v, fmt),
             })
             .collect();
-        self.store.note_maker(t, operation, &operands);
+        if shape.commutes() {
+            operands[..2].sort_unstable();
+        }
+        self.store.note_maker(t, shape, &operands)
     }
 
     /// An element of a matrix product with its accumulator and its factors, which are bits.
@@ -139,11 +140,10 @@ impl Values {
         t: TermId,
     ) -> TermId {
         let operands = v.map(|v| (v, fmt));
-        if !self.remembers(true, &operands, t) {
-            self.note_maker(t, (op, fmt, mods), &operands);
+        let shape = Shape::new(Kind::Float(op), fmt, fmt, mods);
+        if !self.remembers(true, &operands, t) && self.note_maker(t, shape, &operands) {
             return t;
         }
-        let shape = Shape::new(Kind::Float(op), fmt, fmt, mods);
         let operands = v.map(|v| self.operand(v, fmt));
         self.store.made(t, shape, &operands)
     }
@@ -199,12 +199,15 @@ impl Values {
     /// A choice between two numbers.
     pub(super) fn chosen(&mut self, p: TermId, fmt: Fmt, (a, b): (Val, Val), t: TermId) -> TermId {
         let operands = [(a, fmt), (b, fmt)];
-        if !self.remembers(true, &operands, t) {
-            self.note_maker(t, (fmt, p), &operands);
+        let shape = Shape::new(Kind::Select, fmt, fmt, FloatMods::default());
+        let under = Shape {
+            place: p.0,
+            ..shape
+        };
+        if !self.remembers(true, &operands, t) && self.note_maker(t, under, &operands) {
             return t;
         }
         let (x, y) = (self.operand(a, fmt), self.operand(b, fmt));
-        let shape = Shape::new(Kind::Select, fmt, fmt, FloatMods::default());
         self.store.made(t, shape, &[p, x, y])
     }
 }

@@ -42,7 +42,7 @@ use crate::kernel::{Op, Pc};
 use crate::term::ArrayId;
 
 /// Runs after which the races stay what they are.
-const MAX_RUNS: usize = 8;
+const MAX_RUNS: usize = Reason::Loads.most() as usize - 1;
 
 /// The loads whose values are unknowns, by their serials.
 pub(super) type Serials = FxHashMap<u32, (Pc, Tid)>;
@@ -236,11 +236,6 @@ impl Machine<'_> {
 impl Refinement<OneCta<'_>> for Trial {
     fn reason(&self) -> Reason {
         Reason::Loads
-    }
-
-    /// Those that try loads, and one in which stores may be made of what is read.
-    fn most(&self) -> u32 {
-        MAX_RUNS as u32 + 1
     }
 
     fn look(&mut self, _: &OneCta, known: &mut Knowledge, mut ran: Ran) -> Step<Ran> {

@@ -165,8 +165,6 @@ pub struct Values {
     pub narrow: crate::term::overflow::Narrow,
     /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
     pub trees: Option<u32>,
-    /// Which operations extend open sums, where numbers do not remember how they were made.
-    pub(super) extenders: super::open::Extenders,
     /// Floats of known bits are computed as the machine does.
     pub numbers: bool,
     /// The instruction whose results are rounded up or down at random.

@@ -202,11 +202,6 @@ impl Refinement<OneCta<'_>> for Forks {
         Reason::Forks
     }
 
-    /// Each instruction whose conditions turn out to be decided begins them anew.
-    fn most(&self) -> u32 {
-        1 << 10
-    }
-
     fn look(&mut self, stage: &OneCta, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
         if self.first.is_none() {
             if !asks_for_forks(stage, known, &ran) {

@@ -20,7 +20,7 @@ use super::{TermId, TermStore};
 use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, Rnd};
 
 /// What made a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Arithmetic on known numbers; the operands are what may have come of it.
     Known,
@@ -44,7 +44,7 @@ pub enum Kind {
 }
 
 /// An operation without its operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// The operation.
     pub kind: Kind,
@@ -190,7 +190,7 @@ impl Shape {
     }
 
     /// True if the first two operands may change places.
-    fn commutes(&self) -> bool {
+    pub fn commutes(&self) -> bool {
         match self.kind {
             Kind::Float(FloatOp::Fma) => true,
             Kind::Float(FloatOp::Add | FloatOp::Mul | FloatOp::Min | FloatOp::Max) => {

@@ -1,24 +1,27 @@
-//! How often a computed real was made.
+//! By which operation a computed real was made first.
 //!
 //! The problem: one real has one term, however it was computed, and its encoding differs with that. Code that takes an
 //! encoding apart ([`super::loose`]) and puts it together again, as the logarithm of a library does, means a function of
-//! the real only if both parts come from one encoding. Where numbers do not remember how they were made, this list tells
-//! reals that always were made alike.
+//! the real only if both parts come from one encoding. So the first operation that gives a real is noted, and the number
+//! that another one gives remembers how it was made ([`super::made`]): then it has an encoding of its own.
 //!
-//! Sound: a real that float operations gave was made alike if all of them were the same operation of the same operands, and
-//! each of these operands was made alike. Sums in memory, of matrices and of many numbers are none of these. What no float
-//! operation gave is put together of fields by integer operations, which round nothing: it was made alike if all below it
-//! was. Numbers that remember how they were made ([`super::made`]) are told apart by that.
+//! Two numbers that do not remember how they were made and are one real come from one operation of the same operands (told by
+//! 32 bits of a hash), unless that real is said to be made in several ways, as what atomics sum up in memory is, and what is
+//! computed from it. What no float operation gave is put together of fields by integer operations, which round nothing: it
+//! was made alike if all below it was.
+//!
+//! Not claimed: that sums which grow by one addition at a time ([`open`](crate::sim::open)) were made alike. They are taken
+//! for that where numbers do not remember.
 
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashSet, FxHasher};
 
-use super::{TermId, TermStore};
+use super::{Fmt, TermId, TermStore};
 
 /// No float operation is known to have given it.
 const UNKNOWN: u32 = 0;
-/// It was made in several ways, or of a number that was.
+/// It may have been made in several ways, or of a number that was.
 const SEVERAL: u32 = 1;
 /// The least of all others.
 const LEAST: u32 = 2;
@@ -58,20 +61,25 @@ impl Makers {
 }
 
 impl TermStore {
-    /// Notes that an operation gave the real `t`. Operands are the reals that it takes, in an order that two operations with
-    /// one result share; `operation` says all else that decides the encoding.
-    pub fn note_maker(&mut self, t: TermId, operation: impl Hash, operands: &[TermId]) {
+    /// Notes that an operation gave the real `t`; false if another one gave it before, so that the number has to remember how
+    /// it was made. Operands are the numbers that it takes; `operation` says all else that decides the encoding.
+    pub fn note_maker(&mut self, t: TermId, operation: impl Hash, operands: &[TermId]) -> bool {
+        let known = self.makers.of(t);
+        if known == SEVERAL || !self.is_rounded(Fmt::F64, t) {
+            return true;
+        }
+        if !operands.iter().all(|&o| self.is_made_alike(o)) {
+            self.makers.set(t, SEVERAL);
+            return true;
+        }
         let mut hasher = FxHasher::default();
         (operation, operands).hash(&mut hasher);
         let hash = hasher.finish();
         let maker = ((hash >> 32) as u32 ^ hash as u32).max(LEAST);
-        let known = self.makers.of(t);
-        let alike =
-            (known == UNKNOWN || known == maker) && operands.iter().all(|&o| self.is_made_alike(o));
-        let maker = if alike { maker } else { SEVERAL };
-        if maker != known {
+        if known == UNKNOWN {
             self.makers.set(t, maker);
         }
+        known == UNKNOWN || known == maker
     }
 
     /// Notes that nobody knows which operations gave the real `t`.
@@ -98,5 +106,59 @@ impl TermStore {
             }
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::ArrayId;
+
+    #[test]
+    fn another_operation_is_told_from_the_first() {
+        let mut s = TermStore::new();
+        let [a, b, c] = [0, 4, 8].map(|off| s.elem(ArrayId(0), Fmt::F32, off));
+        let p = s.mul(a, b);
+        let sum = s.add(p, c);
+        assert!(s.note_maker(sum, "fma", &[a, b, c]));
+        assert!(s.note_maker(sum, "fma", &[a, b, c]));
+        assert!(s.is_made_alike(sum));
+        // The product is a number of its own now.
+        assert!(s.note_maker(p, "mul", &[a, b]));
+        assert!(!s.note_maker(sum, "add", &[p, c]));
+        assert!(!s.note_maker(sum, "fma", &[b, a, c]));
+        // An element is no computed number, whatever gives it.
+        assert!(s.note_maker(a, "max", &[a, b]) && s.note_maker(a, "min", &[a, b]));
+    }
+
+    #[test]
+    fn what_is_made_of_several_is_several() {
+        let mut s = TermStore::new();
+        let [a, b] = [0, 4].map(|off| s.elem(ArrayId(0), Fmt::F32, off));
+        let sum = s.add(a, b);
+        s.note_several_makers(sum);
+        let product = s.mul(sum, b);
+        assert!(s.note_maker(product, "mul", &[sum, b]));
+        assert!(!s.is_made_alike(product));
+        // What integer operations put together of its bits is, too.
+        let bits = s.of_real(Fmt::F32, product);
+        let low = s.extract(bits, 0, 23);
+        let exponent = s.bits(9, 0x7f);
+        let joined = s.concat(&[low, exponent]);
+        let fraction = s.of_bits(Fmt::F32, joined);
+        assert!(!s.is_made_alike(fraction) && s.is_made_alike(a));
+    }
+
+    #[test]
+    fn a_copy_keeps_how_a_real_was_made() {
+        let mut s = TermStore::new();
+        let [a, b] = [0, 4].map(|off| s.elem(ArrayId(0), Fmt::F32, off));
+        let [sum, product] = [s.add(a, b), s.mul(a, b)];
+        s.note_several_makers(sum);
+        assert!(s.note_maker(product, "mul", &[a, b]));
+        let mut other = TermStore::new();
+        let map = other.import(&s);
+        let there = |t: TermId| map[t.0 as usize];
+        assert!(!other.is_made_alike(there(sum)) && other.is_made_alike(there(product)));
     }
 }

@@ -21,7 +21,7 @@ use super::provenance::{BaseId, Piece, Prov, Provenances};
 /// Bits of a base that are asked for at most: layouts of shared memory repeat after 1024 bytes.
 const MOST_BITS: u8 = 12;
 /// Runs of one CTA at most.
-pub(crate) const MOST_CASES: usize = 64;
+const MOST_CASES: usize = 64;
 /// Bytes between variables of shared memory that are laid out again.
 const GAP: u64 = 16;
 
