@@ -11,6 +11,8 @@ use indexmap::IndexMap;
 
 use crate::number_args::NumberArgs;
 use crate::several::{BitsArgs, ClassesArgs, RowsArgs, StepsArgs};
+use volta::answer;
+use volta::ask::{self, Targets};
 use volta::gate::Shard;
 use volta::spec::binding::{Key, parse_arg, parse_map};
 use volta::spec::launch::triple;
@@ -91,27 +93,58 @@ The file:
 
 Exit status: 0 every step is equivalent, 1 one is not or has something denied, 2 input error, 3 unknown";
 
+/// The commands that are questions about kernels: each asks the one of its name by its flags.
+macro_rules! questions {
+    ($($(#[$about:meta])* $name:ident($flags:ty),)*) => {
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Question {
+            $($(#[$about])* $name(Box<$flags>),)*
+        }
+
+        impl Question {
+            /// What is asked.
+            pub(crate) fn asked(&self) -> &'static dyn ask::Question {
+                match self {
+                    $(Question::$name(_) => ask::of(answer::Command::$name),)*
+                }
+            }
+
+            /// How it is asked.
+            pub(crate) fn flags(&self) -> &dyn Flags {
+                match self {
+                    $(Question::$name(flags) => &**flags,)*
+                }
+            }
+        }
+    };
+}
+
+questions! {
+    /// Are the two kernels equivalent?
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
+    /// Is this kernel free of races, deadlocks and memory errors?
+    #[command(after_help = RACE_EXAMPLES)]
+    Race(RaceArgs),
+    /// Execute a kernel on numbers, without a GPU.
+    Run(RunArgs),
+    /// Which barriers, waits and fences does a kernel need, and for what?
+    #[command(after_help = SLACK_EXAMPLES)]
+    Slack(RaceArgs),
+    /// Which of these kernels or configurations leave the same bits?
+    Classes(ClassesArgs),
+    /// Does a row depend on the batch that it is in?
+    Rows(RowsArgs),
+    /// What a kernel computes, as formulas that are proved.
+    #[command(after_help = lift_args::EXAMPLES)]
+    Lift(lift_args::LiftArgs),
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Are the two kernels equivalent?
-    #[command(after_help = CHECK_EXAMPLES)]
-    Check(Box<CheckArgs>),
-    /// Is this kernel free of races, deadlocks and memory errors?
-    #[command(after_help = RACE_EXAMPLES)]
-    Race(Box<RaceArgs>),
-    /// Execute a kernel on numbers, without a GPU.
-    Run(Box<RunArgs>),
-    /// Which barriers, waits and fences does a kernel need, and for what?
-    #[command(after_help = SLACK_EXAMPLES)]
-    Slack(Box<RaceArgs>),
-    /// Which of these kernels or configurations leave the same bits?
-    Classes(Box<ClassesArgs>),
-    /// Does a row depend on the batch that it is in?
-    Rows(Box<RowsArgs>),
-    /// What a kernel computes, as formulas that are proved.
-    #[command(after_help = lift_args::EXAMPLES)]
-    Lift(Box<lift_args::LiftArgs>),
+    #[command(flatten)]
+    Ask(Question),
     /// Compare the steps of an operator with its naive kernel, and each with the step before.
     #[command(after_help = STEPS_EXAMPLES)]
     Steps(Box<StepsArgs>),
@@ -150,13 +183,7 @@ impl Command {
     /// Its name.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Command::Check(_) => "check",
-            Command::Race(_) => "race",
-            Command::Slack(_) => "slack",
-            Command::Classes(_) => "classes",
-            Command::Rows(_) => "rows",
-            Command::Run(_) => "run",
-            Command::Lift(_) => "lift",
+            Command::Ask(q) => q.asked().command().name(),
             Command::Steps(_) => "steps",
             Command::Gate(_) => "gate",
             Command::Serve(_) => "serve",
@@ -180,48 +207,17 @@ impl Command {
     }
 
     /// What it asks about kernels, if that is one question.
-    pub(crate) fn question(&self) -> Option<Question<'_>> {
-        let (settings, bind, files) = match self {
-            Command::Check(a) => {
-                let files = a.files.iter().map(PathBuf::as_path);
-                (a.settings(), &a.bind, files.collect())
-            }
-            Command::Race(a) | Command::Slack(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
-            Command::Run(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
-            Command::Rows(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
-            Command::Classes(a) if a.manifest().is_none() => {
-                let files = a.files.iter().map(PathBuf::as_path);
-                (a.settings(), &a.bind, files.collect())
-            }
-            Command::Lift(a) => (a.settings(), &a.bind, vec![&*a.kernel]),
-            Command::Gate(_)
-            | Command::Steps(_)
-            | Command::Classes(_)
-            | Command::Init(_)
-            | Command::Dump(_)
-            | Command::Completions { .. }
-            | Command::Man { .. }
-            | Command::Serve(_)
-            | Command::ServeWorker(_)
-            | Command::Schema
-            | Command::Explain { .. } => return None,
-        };
-        Some(Question {
-            settings,
-            spec: bind.spec.as_deref(),
-            files,
-        })
+    pub(crate) fn question(&self) -> Option<&Question> {
+        match self {
+            Command::Ask(q) if q.flags().manifest().is_none() => Some(q),
+            _ => None,
+        }
     }
 
     /// Where and how its result goes.
     pub(crate) fn output(&self) -> Option<&OutputArgs> {
         match self {
-            Command::Check(a) => Some(&a.output),
-            Command::Race(a) | Command::Slack(a) => Some(&a.output),
-            Command::Classes(a) => Some(&a.output),
-            Command::Rows(a) => Some(&a.output),
-            Command::Run(a) => Some(&a.output),
-            Command::Lift(a) => Some(&a.output),
+            Command::Ask(q) => Some(q.flags().output()),
             Command::Gate(a) => Some(&a.output),
             Command::Steps(a) => Some(&a.output),
             _ => None,
@@ -229,14 +225,29 @@ impl Command {
     }
 }
 
-/// A question about kernels.
-pub(crate) struct Question<'a> {
+/// The flags of a question about kernels.
+pub(crate) trait Flags: Sync {
     /// The flags as a layer of settings.
-    pub settings: Result<Settings, String>,
+    fn settings(&self) -> Result<Settings, String>;
+
     /// The file of settings below the flags.
-    pub spec: Option<&'a Path>,
+    fn spec(&self) -> Option<&Path>;
+
     /// The kernels that the command line names.
-    pub files: Vec<&'a Path>,
+    fn files(&self) -> Vec<&Path>;
+
+    /// Where and how the result goes.
+    fn output(&self) -> &OutputArgs;
+
+    /// Where parts of the answer are written.
+    fn targets(&self) -> Targets<'_> {
+        Targets::default()
+    }
+
+    /// The manifest whose entries ask the question, in the place of kernels.
+    fn manifest(&self) -> Option<&Path> {
+        None
+    }
 }
 
 /// `volta check`.
@@ -683,9 +694,8 @@ fn table<V: Clone>(flag: &str, list: &[(String, V)]) -> Result<IndexMap<String, 
     Ok(out)
 }
 
-impl CheckArgs {
-    /// The flags as a layer of settings.
-    pub(crate) fn settings(&self) -> Result<Settings, String> {
+impl Flags for CheckArgs {
+    fn settings(&self) -> Result<Settings, String> {
         let p = &self.pair;
         let (mut reference, mut optimized) = match (&self.formula, self.files.as_slice()) {
             (None, [a, b]) => (Side::path(a), Side::path(b)),
@@ -726,6 +736,25 @@ impl CheckArgs {
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
+
+    fn spec(&self) -> Option<&Path> {
+        self.bind.spec.as_deref()
+    }
+
+    fn files(&self) -> Vec<&Path> {
+        self.files.iter().map(PathBuf::as_path).collect()
+    }
+
+    fn output(&self) -> &OutputArgs {
+        &self.output
+    }
+
+    fn targets(&self) -> Targets<'_> {
+        Targets {
+            certificate: self.numbers.certificate.as_deref(),
+            ..Targets::default()
+        }
+    }
 }
 
 impl PairArgs {
@@ -741,9 +770,8 @@ impl PairArgs {
     }
 }
 
-impl RaceArgs {
-    /// The flags as a layer of settings.
-    pub(crate) fn settings(&self) -> Result<Settings, String> {
+impl Flags for RaceArgs {
+    fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
@@ -752,17 +780,47 @@ impl RaceArgs {
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
+
+    fn spec(&self) -> Option<&Path> {
+        self.bind.spec.as_deref()
+    }
+
+    fn files(&self) -> Vec<&Path> {
+        vec![&self.kernel]
+    }
+
+    fn output(&self) -> &OutputArgs {
+        &self.output
+    }
 }
 
-impl RunArgs {
-    /// The flags as a layer of settings.
-    pub(crate) fn settings(&self) -> Result<Settings, String> {
+impl Flags for RunArgs {
+    fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
             seed: self.seed,
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
+    }
+
+    fn spec(&self) -> Option<&Path> {
+        self.bind.spec.as_deref()
+    }
+
+    fn files(&self) -> Vec<&Path> {
+        vec![&self.kernel]
+    }
+
+    fn output(&self) -> &OutputArgs {
+        &self.output
+    }
+
+    fn targets(&self) -> Targets<'_> {
+        Targets {
+            outputs: &self.save,
+            ..Targets::default()
+        }
     }
 }
 

@@ -55,7 +55,7 @@
 //!   output format, which reads them alone; [`progress`]: how far the process is.
 //! * [`lift`]: values of elements back to lines of mathematics, which are then proved.
 //! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
-//!   pipeline; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
+//!   pipeline; [`ask`] lists the questions, which command lines, manifests and clients ask alike; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
 //!   worker processes for a client; `trial` runs kernels on known data where they depend on it, and
 //!   `cases` once for each content of a few small integers. [`prepared`] holds a reference for many candidates; [`steps`]
 //!   compares the steps of one operator with its naive kernel and with each other.
@@ -73,6 +73,7 @@
 mod alone;
 pub mod answer;
 pub mod any;
+pub mod ask;
 mod asked;
 pub mod bits;
 mod cases;

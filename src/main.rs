@@ -16,6 +16,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::answer::gate::GateReport;
 use volta::answer::{Answer, EXIT_ERROR, ErrorKind, Failure, schema};
+use volta::ask::Held;
 use volta::diag::foreign::{listing, plain, styled, whole};
 use volta::gate::cache::Cache;
 use volta::input::{self, Files};
@@ -23,16 +24,16 @@ use volta::report::{self, explain, human};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
 use volta::steps::{StepsReport, steps};
-use volta::{
-    check, classes, dump, gate, instances, lift, progress, race, rows, serve, slack, spec,
-};
+use volta::{ask, dump, gate, instances, progress, serve, spec};
 
 mod cli;
 mod command_lines;
 mod number_args;
 mod several;
 
-use cli::{Cli, Command, DumpArgs, Format, GateArgs, OutputArgs, Question, ServeArgs, Stage};
+use cli::{
+    Cli, Command, DumpArgs, Flags, Format, GateArgs, OutputArgs, Question, ServeArgs, Stage,
+};
 use command_lines::Line;
 
 /// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
@@ -245,18 +246,14 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         }
     };
     match command {
-        Command::Classes(a) if a.manifest().is_some() => run_classes(a),
-        Command::Check(_)
-        | Command::Race(_)
-        | Command::Run(_)
-        | Command::Lift(_)
-        | Command::Slack(_)
-        | Command::Classes(_)
-        | Command::Rows(_) => {
-            let answer = answer(lines, command.name())?;
-            let code = answer.exit();
-            Ok((Done::Answer(Box::new(answer)), code))
-        }
+        Command::Ask(q) => match q.flags().manifest() {
+            Some(manifest) => run_entries(q, manifest),
+            None => {
+                let answer = answer(lines, command.name())?;
+                let code = answer.exit();
+                Ok((Done::Answer(Box::new(answer)), code))
+            }
+        },
         Command::Gate(a) => run_gate(a),
         Command::Steps(a) => run_steps(a),
         Command::Serve(a) => serve(a),
@@ -295,54 +292,47 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
 
 /// The answer to the question of a command, at each of its sizes.
 fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
-    let commands = || lines.iter().map(|l| &l.cli.command);
-    let questions: Vec<Question> = commands().filter_map(Command::question).collect();
-    let files = Files::given(questions.iter().flat_map(|q| q.files.iter().copied()));
+    let questions = lines.iter().filter_map(|l| l.cli.command.question());
+    let questions: Vec<&Question> = questions.collect();
+    let flags: Vec<&dyn Flags> = questions.iter().map(|q| q.flags()).collect();
+    let Some(question) = questions.first().map(|q| q.asked()) else {
+        let message = "there is no instance to run";
+        return Err(Failure::new(ErrorKind::Usage, message));
+    };
+    let files = Files::given(flags.iter().flat_map(|f| f.files()));
     let specs = Specs::default();
     let asked = |i: usize| -> Result<Vec<Settings>, Failure> {
-        let (question, sizes) = (&questions[i], &lines[i].sizes);
-        let mut layers = specs.settings(question.spec, sizes)?;
-        let flags = question.settings.clone();
-        let mut flags = flags.map_err(|message| Failure::new(ErrorKind::Usage, message))?;
-        flags.sizes = sizes.clone();
-        layers.push(flags);
+        let sizes = &lines[i].sizes;
+        let mut layers = specs.settings(flags[i].spec(), sizes)?;
+        let own = flags[i].settings();
+        let mut own = own.map_err(|message| Failure::new(ErrorKind::Usage, message))?;
+        own.sizes = sizes.clone();
+        layers.push(own);
         Ok(layers)
     };
-    let checks = commands().filter_map(|c| match c {
-        Command::Check(a) => Some(&a.numbers),
-        _ => None,
-    });
-    number_args::apart(checks)?;
+    number_args::apart(flags.iter().filter_map(|f| f.targets().certificate))?;
     let bar = spinner(name);
-    let judge = |i: usize| {
-        let layers = asked(i)?;
-        let layers: Vec<&Settings> = layers.iter().collect();
-        let layers = Layers(&layers);
-        match &lines[i].cli.command {
-            Command::Check(a) => {
-                let mut report = check::check(layers, &files)?;
-                a.numbers.write_certificate(&mut report)?;
-                Ok(human::answer(report))
-            }
-            Command::Slack(_) => Ok(human::answer(slack::slack(layers, &files)?)),
-            Command::Classes(_) => Ok(human::answer(classes::classes(layers, &files)?)),
-            Command::Rows(_) => {
-                let smallest = (0..lines.len()).min_by_key(|&j| lines[j].sizes.total());
-                let small = asked(smallest.unwrap_or(i))?;
-                let small: Vec<&Settings> = small.iter().collect();
-                Ok(human::answer(rows::rows(Layers(&small), layers, &files)?))
-            }
-            Command::Run(a) => {
-                let executed = volta::run::run(layers, &files)?;
-                executed.save(&a.save)?;
-                Ok(human::ran(executed.report))
-            }
-            _ => Ok(human::answer(race::race(layers, &files)?)),
-        }
+    // Asks about some of the instances; what is written is of the first.
+    let ask = |all: &[usize]| {
+        let instances = all.iter().map(|&i| asked(i));
+        let instances: Vec<Vec<Settings>> = instances.collect::<Result<_, _>>()?;
+        let instances: Vec<Vec<&Settings>> = instances.iter().map(|i| i.iter().collect()).collect();
+        let instances: Vec<Layers> = instances.iter().map(|i| Layers(i)).collect();
+        let first = all.first().map(|&i| flags[i].targets());
+        let held = Held {
+            to: first.unwrap_or_default(),
+            ..Held::new(&files)
+        };
+        question.ask(&instances, &held)
     };
-    if let Command::Lift(_) = &lines[0].cli.command {
-        let layers: Vec<Vec<Settings>> = (0..lines.len()).map(asked).collect::<Result<_, _>>()?;
-        let answer = lift::lift(&layers, &files);
+    let smallest = (0..lines.len()).min_by_key(|&i| lines[i].sizes.total());
+    let judge = |i: usize| match question.sizes() {
+        ask::Sizes::BesideSmallest => ask(&[i, smallest.unwrap_or(i)]),
+        ask::Sizes::Each | ask::Sizes::Together => ask(&[i]),
+    };
+    if question.sizes() == ask::Sizes::Together {
+        let all: Vec<usize> = (0..lines.len()).collect();
+        let answer = ask(&all);
         bar.finish_and_clear();
         return answer;
     }
@@ -434,15 +424,15 @@ fn serve(a: &ServeArgs) -> Result<(Done, u8), Failure> {
     Ok((Done::Own(String::new()), code))
 }
 
-/// Runs the [[classes]] of a manifest.
-fn run_classes(a: &several::ClassesArgs) -> Result<(Done, u8), Failure> {
+/// Runs the entries of a manifest that ask a question.
+fn run_entries(q: &Question, manifest: &Path) -> Result<(Done, u8), Failure> {
+    let output = q.flags().output();
     let request = gate::Request {
-        only: Some(volta::answer::Command::Classes),
-        over: a.output.settings(),
+        only: Some(q.asked().command()),
+        over: output.settings(),
         ..gate::Request::default()
     };
-    limits::limit_process(a.output.memory_limit);
-    let manifest = a.manifest().unwrap_or(Path::new(""));
+    limits::limit_process(output.memory_limit);
     let report = gate::gate(manifest, &request, &|_, _, _| {})?;
     let code = report.exit();
     Ok((Done::Gate(report), code))

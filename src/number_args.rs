@@ -1,11 +1,11 @@
 //! Flags that ask what numbers say beside the claim about reals.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use volta::answer::{ErrorKind, Failure, Report};
+use volta::answer::{ErrorKind, Failure};
 
 /// Flags of `check`.
 #[derive(Debug, Args)]
@@ -20,28 +20,10 @@ pub(crate) struct NumberArgs {
     pub certificate: Option<PathBuf>,
 }
 
-impl NumberArgs {
-    /// Writes the certificate of a report, if one was asked for and there is one.
-    pub(crate) fn write_certificate(&self, report: &mut Report) -> Result<(), Failure> {
-        let (Some(path), Some(made)) = (&self.certificate, &mut report.certificate) else {
-            return Ok(());
-        };
-        let Some(text) = made.text.take() else {
-            return Ok(());
-        };
-        std::fs::write(path, text).map_err(|e| {
-            let message = format!("cannot write `{}`: {e}", path.display());
-            Failure::new(ErrorKind::File, message)
-        })?;
-        made.file = Some(path.display().to_string());
-        Ok(())
-    }
-}
-
 /// An error where two instances of a command would write one certificate.
-pub(crate) fn apart<'a>(all: impl Iterator<Item = &'a NumberArgs>) -> Result<(), Failure> {
+pub(crate) fn apart<'a>(certificates: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
     let mut seen = HashSet::new();
-    for path in all.filter_map(|a| a.certificate.as_ref()) {
+    for path in certificates {
         if !seen.insert(path) {
             let message = "a certificate is of one instance: name the sizes of --for in its file, as in --certificate 'n-{n}.json'";
             return Err(Failure::new(ErrorKind::Usage, message));

@@ -6,7 +6,7 @@ use clap::Args;
 
 use volta::spec::manifest::{Settings, Side};
 
-use crate::cli::{BindArgs, LaunchArgs, OutputArgs, settings};
+use crate::cli::{BindArgs, Flags, LaunchArgs, OutputArgs, settings};
 
 /// How bits are compared.
 #[derive(Debug, Args)]
@@ -67,17 +67,8 @@ pub(crate) struct RowsArgs {
     pub output: OutputArgs,
 }
 
-impl ClassesArgs {
-    /// The manifest, if that is what is named.
-    pub(crate) fn manifest(&self) -> Option<&Path> {
-        match &self.files[..] {
-            [only] if only.extension().is_some_and(|e| e == "toml") => Some(only),
-            _ => None,
-        }
-    }
-
-    /// The flags as a layer of settings.
-    pub(crate) fn settings(&self) -> Result<Settings, String> {
+impl Flags for ClassesArgs {
+    fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
             kernels: self.files.iter().map(Side::path).collect(),
             entry: self.entry.clone(),
@@ -85,11 +76,29 @@ impl ClassesArgs {
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
     }
+
+    fn spec(&self) -> Option<&Path> {
+        self.bind.spec.as_deref()
+    }
+
+    fn files(&self) -> Vec<&Path> {
+        self.files.iter().map(PathBuf::as_path).collect()
+    }
+
+    fn output(&self) -> &OutputArgs {
+        &self.output
+    }
+
+    fn manifest(&self) -> Option<&Path> {
+        match &self.files[..] {
+            [only] if only.extension().is_some_and(|e| e == "toml") => Some(only),
+            _ => None,
+        }
+    }
 }
 
-impl RowsArgs {
-    /// The flags as a layer of settings.
-    pub(crate) fn settings(&self) -> Result<Settings, String> {
+impl Flags for RowsArgs {
+    fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
@@ -97,5 +106,17 @@ impl RowsArgs {
             values: self.values.then_some(true),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
+    }
+
+    fn spec(&self) -> Option<&Path> {
+        self.bind.spec.as_deref()
+    }
+
+    fn files(&self) -> Vec<&Path> {
+        vec![&self.kernel]
+    }
+
+    fn output(&self) -> &OutputArgs {
+        &self.output
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod bits;
 pub mod certificate;
+mod claim;
 pub mod compare;
 pub mod coverage;
 pub mod determinism;

@@ -1,11 +1,11 @@
 //! The flags of `volta lift`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use volta::spec::manifest::{Settings, Side};
 
-use super::{BindArgs, LaunchArgs, OutputArgs, settings};
+use super::{BindArgs, Flags, LaunchArgs, OutputArgs, settings};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -30,13 +30,24 @@ pub(crate) struct LiftArgs {
     pub output: OutputArgs,
 }
 
-impl LiftArgs {
-    /// The flags as a layer of settings.
-    pub(crate) fn settings(&self) -> Result<Settings, String> {
+impl Flags for LiftArgs {
+    fn settings(&self) -> Result<Settings, String> {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
             ..settings(&self.launch, &self.bind, Some(&self.output))?
         })
+    }
+
+    fn spec(&self) -> Option<&Path> {
+        self.bind.spec.as_deref()
+    }
+
+    fn files(&self) -> Vec<&Path> {
+        vec![&self.kernel]
+    }
+
+    fn output(&self) -> &OutputArgs {
+        &self.output
     }
 }

@@ -15,20 +15,13 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::answer::gate::{EntryResult, GateReport, ManifestCommand};
-use crate::answer::{
-    Answer, AtSize, Command, ErrorKind, Failure, Kind, Report, UnknownKind, WarningKind,
-};
-use crate::check::check_prepared;
-use crate::classes::classes;
+use crate::answer::{Answer, AtSize, Command, ErrorKind, Failure, Kind, UnknownKind, WarningKind};
+use crate::ask::{Held, Sizes};
 use crate::grid::prepared::Runs;
 use crate::input::Files;
 use crate::instances;
-use crate::race::race;
-use crate::report::human;
-use crate::rows::rows;
-use crate::slack::slack;
-use crate::spec::{Layers, Settings, Which, limits};
-use crate::{lift, run, work};
+use crate::spec::{Layers, Settings, limits};
+use crate::work;
 
 pub mod cache;
 mod key;
@@ -96,7 +89,7 @@ pub fn gate(
     let mut jobs = plan.jobs();
     let name = path.display();
     if let Some(only) = request.only {
-        jobs.retain(|j| j.command == only);
+        jobs.retain(|j| j.question.command() == only);
     }
     if let Some(filter) = &request.filter {
         jobs.retain(|j| j.name.contains(filter.as_str()));
@@ -206,7 +199,7 @@ fn run(job: &Job, request: &Request, known: &Known) -> EntryResult {
     EntryResult {
         name: job.name.clone(),
         manifest: job.place.clone(),
-        command: job.command,
+        command: job.question.command(),
         expect: job.expect.to_string(),
         ok: why.is_none(),
         why,
@@ -226,23 +219,23 @@ fn out_of_memory(answer: &Answer) -> bool {
 
 /// The answer about an entry, that of all its instances together.
 fn answer(job: &Job, request: &Request, known: &Known) -> Result<Answer, Failure> {
-    let smallest = job
-        .entry
-        .instances
-        .iter()
-        .min_by_key(|i| i[1].sizes.total());
-    let one = |[below, own]: &[Settings; 2]| {
-        let layers = [below, own, &request.over];
-        if job.command == Command::Rows
-            && let Some([below, own]) = smallest
-        {
-            let small = [below, own, &request.over];
-            let report = rows(Layers(&small), Layers(&layers), &known.files)?;
-            return Ok(human::answer(report));
-        }
-        instance(job, Layers(&layers), request.cache.as_ref(), known)
+    let all = &job.entry.instances;
+    let sizes = job.question.sizes();
+    if sizes == Sizes::Together {
+        let all: Vec<_> = all.iter().map(|i| layers(i, &request.over)).collect();
+        let all: Vec<Layers> = all.iter().map(|layers| Layers(layers)).collect();
+        return instance(job, &all, None, known);
+    }
+    let smallest = all.iter().min_by_key(|i| i[1].sizes.total());
+    let smallest = smallest.filter(|_| sizes == Sizes::BesideSmallest);
+    let smallest = smallest.map(|i| layers(i, &request.over));
+    let one = |here: &[Settings; 2]| {
+        let here = layers(here, &request.over);
+        let layers = [Some(&here), smallest.as_ref()];
+        let layers: Vec<Layers> = layers.into_iter().flatten().map(|l| Layers(l)).collect();
+        instance(job, &layers, request.cache.as_ref(), known)
     };
-    if let [only] = &job.entry.instances[..]
+    if let [only] = &all[..]
         && only[1].sizes.is_empty()
     {
         return one(only);
@@ -251,62 +244,41 @@ fn answer(job: &Job, request: &Request, known: &Known) -> Result<Answer, Failure
         sizes: instance[1].sizes.clone(),
         result: one(instance),
     };
-    let all = &job.entry.instances;
     let parts = match request.stats || request.fail_fast {
         true => all.iter().map(part).collect(),
         false => work::each(all.par_iter(), part),
     };
-    instances::merge(job.command.name(), parts)
+    instances::merge(job.question.command().name(), parts)
 }
 
-/// The answer about one instance of an entry, computed unless it is known.
+/// The settings of an instance, and those above them, lowest first.
+fn layers<'s>([below, own]: &'s [Settings; 2], over: &'s Settings) -> [&'s Settings; 3] {
+    [below, own, over]
+}
+
+/// The answer about an instance of an entry, beside others if the question is about those too; computed unless it is known.
 fn instance(
     job: &Job,
-    layers: Layers,
+    instances: &[Layers],
     cache: Option<&Cache>,
     known: &Known,
 ) -> Result<Answer, Failure> {
-    let files = &known.files;
-    let sides: &[Which] = match job.command {
-        Command::Check => &[Which::Reference, Which::Optimized],
-        Command::Race
-        | Command::Run
-        | Command::Lift
-        | Command::Slack
-        | Command::Classes
-        | Command::Rows => &[Which::Kernel],
-    };
-    // What is asked of several kernels is not kept.
-    let cache = cache.filter(|_| job.command != Command::Classes);
-    let slot = cache.and_then(|c| Some((c, c.key(layers, sides, files)?)));
+    let (question, files) = (job.question, &known.files);
+    let cache = cache.filter(|_| question.is_cached());
+    let slot = cache.zip(instances.first());
+    let slot = slot.and_then(|(c, &l)| Some((c, c.key(l, question.roles().sides(), files)?)));
     if let Some(answer) = slot.as_ref().and_then(|(c, key)| c.get(key)) {
         return Ok(answer);
     }
-    let answer = match job.command {
-        Command::Check => {
-            let mut named = layers
-                .0
-                .iter()
-                .filter_map(|s| s.reference.as_ref()?.file.as_ref());
-            let is_shared = named.any(|file| known.shared.contains(file));
-            let runs = is_shared.then_some(&known.runs);
-            human::answer(check_prepared(layers, files, runs)?)
-        }
-        // Beside the verdict, which both have, a race may say what is needed.
-        Command::Race if layers.options()?.slack => human::answer(Report {
-            command: Command::Race,
-            ..slack(layers, files)?
-        }),
-        Command::Race => human::answer(race(layers, files)?),
-        Command::Run => human::answer(run::run(layers, files)?.report),
-        Command::Slack => human::answer(slack(layers, files)?),
-        Command::Classes => human::answer(classes(layers, files)?),
-        Command::Rows => human::answer(rows(layers, layers, files)?),
-        Command::Lift => {
-            let layers = layers.0.iter().map(|&s| s.clone()).collect();
-            lift::lift(&[layers], files)?
-        }
+    let settings = instances.iter().flat_map(|layers| layers.0);
+    let mut references = settings.filter_map(|s| s.reference.as_ref()?.file.as_ref());
+    let is_shared = references.any(|file| known.shared.contains(file));
+    let held = Held {
+        runs: is_shared.then_some(&known.runs),
+        is_entry: true,
+        ..Held::new(files)
     };
+    let answer = question.ask(instances, &held)?;
     if let Some((c, key)) = slot {
         c.put(&key, &answer);
     }

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::answer::gate::Place;
-use crate::answer::{Command, DefectKind, ErrorKind, Failure, Kind, Verdict};
+use crate::answer::{DefectKind, ErrorKind, Failure, Kind};
+use crate::ask::{QUESTIONS, Question};
 use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
 use crate::spec::manifest::denied;
@@ -39,8 +40,8 @@ pub(super) struct Job<'a> {
     pub expect: &'a str,
     /// The manifest and the line of the entry in it.
     pub place: Place,
-    /// A check or a race.
-    pub command: Command,
+    /// What it asks.
+    pub question: &'static dyn Question,
     /// What it says itself, for each of its instances.
     pub entry: &'a Entry,
     /// Why it cannot be run.
@@ -142,20 +143,22 @@ impl Plan {
 /// The entries of one manifest, each with the words for its place.
 fn jobs(read: &Read) -> Vec<(Job<'_>, String)> {
     let manifest = &read.manifest;
-    let checks = manifest.check.iter().map(|e| (Command::Check, e));
-    let races = manifest.race.iter().map(|e| (Command::Race, e));
-    let classes = manifest.classes.iter().map(|e| (Command::Classes, e));
-    let rows = manifest.rows.iter().map(|e| (Command::Rows, e));
+    let asked = QUESTIONS.iter().map(|&q| (q, q.entries(manifest)));
+    let asked = asked.flat_map(|(q, entries)| entries.iter().map(move |e| (q, e)));
     let mut out: Vec<(Job<'_>, String)> = Vec::new();
-    for (command, all) in checks.chain(races).chain(classes).chain(rows) {
+    for (question, all) in asked {
+        let command = question.command();
         let entry = all.head();
-        let number = 1 + out.iter().filter(|(j, _)| j.command == command).count();
+        let number = 1 + out
+            .iter()
+            .filter(|(j, _)| j.question.command() == command)
+            .count();
         let kind = command.name();
         let name = entry.name.clone().unwrap_or(format!("{kind}-{number}"));
         let name = visible(&name).into_owned();
         let place = format!("[[{kind}]] {number} (`{name}`)");
         let start = u32::try_from(all.place.start).unwrap_or(u32::MAX);
-        let by_default = verdicts(command)[0].name();
+        let by_default = question.verdicts()[0].name();
         let job = Job {
             name,
             expect: entry.expect.as_deref().unwrap_or(by_default),
@@ -163,8 +166,8 @@ fn jobs(read: &Read) -> Vec<(Job<'_>, String)> {
                 file: read.source.name.clone(),
                 line: read.source.position(start).line,
             },
-            command,
-            refused: problem(command, all),
+            question,
+            refused: problem(question, all),
             entry: all,
         };
         out.push((job, place));
@@ -172,39 +175,14 @@ fn jobs(read: &Read) -> Vec<(Job<'_>, String)> {
     out
 }
 
-/// The verdicts that a command can come to, the one that entries expect by default first.
-fn verdicts(command: Command) -> &'static [Verdict] {
-    use Verdict::*;
-    match command {
-        Command::Check | Command::Classes | Command::Rows => {
-            &[Equivalent, NotEquivalent, Defective, Unknown]
-        }
-        Command::Race | Command::Slack => &[Clean, Defective, Unknown],
-        Command::Run => &[Ran, Defective, Unknown],
-        Command::Lift => &[Lifted, Defective, Unknown],
-    }
-}
-
 /// Why an entry cannot be run.
-fn problem(command: Command, all: &Entry) -> Option<String> {
+fn problem(question: &dyn Question, all: &Entry) -> Option<String> {
     let entry = all.head();
-    let kind = command.name();
-    let stray = match command {
-        Command::Check => entry.kernel.is_some().then_some("kernel"),
-        Command::Race
-        | Command::Run
-        | Command::Lift
-        | Command::Slack
-        | Command::Classes
-        | Command::Rows => {
-            let reference = entry.reference.is_some().then_some("reference");
-            reference.or(entry.optimized.is_some().then_some("optimized"))
-        }
-    };
-    if let Some(key) = stray {
+    let kind = question.command().name();
+    if let Some(key) = question.roles().stray(entry) {
         return Some(format!("`{key}` is not a key of a [[{kind}]]"));
     }
-    let verdicts = verdicts(command).iter().map(|v| v.name());
+    let verdicts = question.verdicts().iter().map(|v| v.name());
     if let Some(expect) = &entry.expect
         && !verdicts.clone().any(|v| v == expect)
     {

@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::answer::{
-    Answer, Command, ErrorKind, Failure, Finding, Part, Report, Schema, UnknownKind,
-};
+use crate::answer::{Answer, ErrorKind, Failure, Finding, Report, Schema, UnknownKind};
+use crate::ask::Question;
 use crate::diag::foreign;
 use crate::found;
 use crate::report;
@@ -74,14 +73,9 @@ pub(super) fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Resul
 }
 
 /// The report of a run that something ended from outside.
-pub(super) fn ended(command: Command, why: String) -> Report {
-    let part = match command {
-        Command::Check | Command::Classes => Part::Pair,
-        Command::Race | Command::Run | Command::Lift | Command::Slack | Command::Rows => {
-            Part::Kernel
-        }
-    };
-    let mut report = found::begin(command, Vec::new(), &Options::default());
+pub(super) fn ended(question: &dyn Question, why: String) -> Report {
+    let mut report = found::begin(question.command(), Vec::new(), &Options::default());
+    let part = question.roles().part();
     report.unknown = vec![Finding::new(part, UnknownKind::Limit, why)];
     report
 }

@@ -215,17 +215,15 @@ impl Server {
                     }
                 };
             }
-            Request::Check(check) => match check.prepared(&mut self.state().handles) {
-                Ok(prepared) => prepared,
-                Err(failure) => return refuse(&failure),
-            },
-            Request::Prepare(_)
-            | Request::Race(_)
-            | Request::Run(_)
-            | Request::Lift(_)
-            | Request::Rows(_)
-            | Request::Classes(_)
-            | Request::Slack(_) => None,
+            Request::Ask(ask) => {
+                let handle = ask.handle.as_ref();
+                let held = handle.map(|handle| self.state().handles.get(handle));
+                match held.transpose() {
+                    Ok(prepared) => prepared,
+                    Err(failure) => return refuse(&failure),
+                }
+            }
+            Request::Prepare(_) => None,
         };
         let work = Arc::new(Work {
             id,

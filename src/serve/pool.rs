@@ -222,29 +222,16 @@ fn job(
     };
     let mut reference = prepared.map(&mut held);
     let (kernel, launch) = match &work.request {
-        Request::Check(check) => {
-            reference = reference.or_else(|| {
-                check.reference.clone().map(|kernel| Reference {
-                    handle: None,
-                    kernel: Some(kernel),
-                    launch: Launch::new(),
-                })
-            });
-            (Some(check.optimized.clone()), check.launch.clone())
-        }
-        Request::Race(alone)
-        | Request::Run(alone)
-        | Request::Lift(alone)
-        | Request::Slack(alone) => (Some(alone.kernel.clone()), alone.launch.clone()),
-        Request::Rows(rows) => {
-            reference = rows.smallest.clone().map(|small| Reference {
+        Request::Ask(ask) => {
+            let given = ask.reference.clone();
+            let given = given.map(|(kernel, launch)| Reference {
                 handle: None,
-                kernel: Some(small.kernel),
-                launch: small.launch,
+                kernel: Some(kernel),
+                launch,
             });
-            (Some(rows.kernel.clone()), rows.launch.clone())
+            reference = reference.or(given);
+            (Some(ask.kernel.clone()), ask.launch.clone())
         }
-        Request::Classes(c) => (Some(c.kernels.clone()), c.launch.clone()),
         _ => (None, Launch::new()),
     };
     let job = Job {

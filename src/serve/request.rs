@@ -1,17 +1,17 @@
 //! What a client can ask for, as it stands in a line.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::answer::Failure;
+use crate::ask::{self, QUESTIONS, Question, Roles, Sizes};
 use crate::spec::limits::DEFAULT_TIMEOUT;
 
 use super::answer;
-use super::handles::{Handles, Prepared};
 use super::subject::Subject;
 
 /// A line that was read: its id, and the request or what is wrong with it.
@@ -28,20 +28,9 @@ pub(super) struct Line {
 pub(super) enum Request {
     /// Reads a reference, for many checks.
     Prepare(Box<Prepare>),
-    /// Compares two kernels.
-    Check(Box<Check>),
-    /// Looks at one kernel.
-    Race(Box<Alone>),
-    /// Executes one kernel on numbers.
-    Run(Box<Alone>),
-    /// Which synchronising operations a kernel needs.
-    Slack(Box<Alone>),
-    /// Lifts one kernel.
-    Lift(Box<Alone>),
-    /// Whether a row depends on the batch that it is in.
-    Rows(Box<Rows>),
-    /// Which kernels leave the same bits.
-    Classes(Box<Classes>),
+    /// Asks something about kernels.
+    #[serde(skip)]
+    Ask(Box<Ask>),
     /// What a kind of finding means.
     Explain {
         /// Its word; all of them are listed where it is missing.
@@ -77,91 +66,96 @@ pub(super) struct Prepare {
     timeout: Option<f64>,
 }
 
-/// `check`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Check {
+/// A question, whatever the shape of its request.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    /// The word of the question.
+    pub op: &'static str,
     /// A prepared reference.
     pub handle: Option<String>,
-    /// Or the reference itself.
-    pub reference: Option<Subject>,
-    /// The optimized kernel.
-    pub optimized: Subject,
-    /// Launch and bindings, above those of the handle.
-    #[serde(default)]
+    /// Or the reference itself; or the smallest launch, with what is said of it.
+    pub reference: Option<(Subject, Launch)>,
+    /// The optimized kernel, the only one, or all of them.
+    pub kernel: Subject,
+    /// Launch and bindings, above those of a handle.
     pub launch: Launch,
-    /// Seconds.
+    /// How to answer.
+    pub how: How,
+}
+
+/// The keys that requests of a question have, in the order in which an error lists the questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Shape {
+    /// Those of [`Pair`].
+    Pair,
+    /// Those of [`Alone`].
+    Alone,
+    /// Those of [`Beside`].
+    Beside,
+    /// Those of [`Several`].
+    Several,
+}
+
+/// A request about a reference and an optimized kernel.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pair {
+    handle: Option<String>,
+    reference: Option<Subject>,
+    optimized: Subject,
+    #[serde(default)]
+    launch: Launch,
     timeout: Option<f64>,
-    /// Units of work.
     budget: Option<u64>,
-    /// Formats that come as texts beside the object.
     #[serde(default)]
     formats: Vec<String>,
 }
 
-/// `race` or `run`.
-#[derive(Clone, Debug, Deserialize)]
+/// A request about one kernel.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Alone {
-    /// The kernel.
-    pub kernel: Subject,
-    /// Launch and bindings.
+struct Alone {
+    kernel: Subject,
     #[serde(default)]
-    pub launch: Launch,
-    /// Seconds.
+    launch: Launch,
     timeout: Option<f64>,
-    /// Units of work.
     budget: Option<u64>,
-    /// Formats that come as texts beside the object.
     #[serde(default)]
     formats: Vec<String>,
 }
 
-/// `rows`: the launch says which rows, as `rows` and `values` of a manifest.
-#[derive(Clone, Debug, Deserialize)]
+/// A request about one kernel at two launches: that of the smallest instance is this one if it is missing.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Rows {
-    /// The kernel.
-    pub kernel: Subject,
-    /// Launch and bindings.
+struct Beside {
+    kernel: Subject,
     #[serde(default)]
-    pub launch: Launch,
-    /// The launch whose row 0 all rows are compared with; this one if it is missing.
-    pub smallest: Option<Smallest>,
-    /// Seconds.
+    launch: Launch,
+    smallest: Option<Smallest>,
     timeout: Option<f64>,
-    /// Units of work.
     budget: Option<u64>,
-    /// Formats that come as texts beside the object.
     #[serde(default)]
     formats: Vec<String>,
 }
 
-/// The smallest launch of `rows`.
-#[derive(Clone, Debug, Deserialize)]
+/// The smallest launch.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Smallest {
-    /// The kernel.
-    pub kernel: Subject,
-    /// Launch and bindings.
+struct Smallest {
+    kernel: Subject,
     #[serde(default)]
-    pub launch: Launch,
+    launch: Launch,
 }
 
-/// `classes`.
-#[derive(Clone, Debug, Deserialize)]
+/// A request about kernels of one rank, each with the keys of its own table of a manifest beside it.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Classes {
-    /// The kernels, each with the keys of its own table of a manifest beside it.
-    pub kernels: Subject,
-    /// Launch and bindings of all of them.
+struct Several {
+    kernels: Subject,
     #[serde(default)]
-    pub launch: Launch,
-    /// Seconds.
+    launch: Launch,
     timeout: Option<f64>,
-    /// Units of work.
     budget: Option<u64>,
-    /// Formats that come as texts beside the object.
     #[serde(default)]
     formats: Vec<String>,
 }
@@ -261,47 +255,126 @@ impl Line {
         if !matches!(id, Value::Null | Value::Number(_) | Value::String(_)) {
             return refuse(Value::Null, "`id` is a number or a string".into());
         }
-        match serde_json::from_value(Value::Object(object)) {
-            Ok(request) => Line {
-                id,
-                request: Ok(request),
-            },
-            Err(e) => refuse(id, e.to_string()),
+        let request = match object.get("op").and_then(Value::as_str).map(ask::named) {
+            Some(Some(question)) => {
+                object.remove("op");
+                Ask::read(question, Value::Object(object)).map(|a| Request::Ask(Box::new(a)))
+            }
+            _ => Request::read(object),
+        };
+        Line { id, request }
+    }
+}
+
+impl Shape {
+    fn of(question: &dyn Question) -> Shape {
+        match (question.roles(), question.sizes()) {
+            (Roles::Pair, _) => Shape::Pair,
+            (Roles::Several, _) => Shape::Several,
+            (Roles::One, Sizes::BesideSmallest) => Shape::Beside,
+            (Roles::One, Sizes::Each | Sizes::Together) => Shape::Alone,
         }
     }
 }
 
-impl Check {
-    /// The reference that its handle names, if it names one.
-    pub(super) fn prepared(&self, handles: &mut Handles) -> Result<Option<Arc<Prepared>>, Failure> {
-        match (&self.handle, &self.reference) {
-            (Some(handle), None) => handles.get(handle).map(Some),
-            (None, Some(_)) => Ok(None),
-            _ => {
-                let why = "a check takes either `handle` or `reference`";
-                Err(answer::usage(why))
+impl Ask {
+    /// Reads the keys of a request.
+    fn read(question: &dyn Question, keys: Value) -> Result<Ask, Failure> {
+        let op = question.command().name();
+        let how = |timeout, budget, formats| How {
+            timeout,
+            budget,
+            formats,
+        };
+        Ok(match Shape::of(question) {
+            Shape::Pair => {
+                let p: Pair = read(keys)?;
+                if p.handle.is_some() == p.reference.is_some() {
+                    let why = format!("a {op} takes either `handle` or `reference`");
+                    return Err(answer::usage(why));
+                }
+                Ask {
+                    op,
+                    handle: p.handle,
+                    reference: p.reference.map(|subject| (subject, Launch::new())),
+                    kernel: p.optimized,
+                    launch: p.launch,
+                    how: how(p.timeout, p.budget, p.formats),
+                }
             }
-        }
+            Shape::Alone => {
+                let a: Alone = read(keys)?;
+                Ask {
+                    op,
+                    handle: None,
+                    reference: None,
+                    kernel: a.kernel,
+                    launch: a.launch,
+                    how: how(a.timeout, a.budget, a.formats),
+                }
+            }
+            Shape::Beside => {
+                let b: Beside = read(keys)?;
+                Ask {
+                    op,
+                    handle: None,
+                    reference: b.smallest.map(|small| (small.kernel, small.launch)),
+                    kernel: b.kernel,
+                    launch: b.launch,
+                    how: how(b.timeout, b.budget, b.formats),
+                }
+            }
+            Shape::Several => {
+                let s: Several = read(keys)?;
+                Ask {
+                    op,
+                    handle: None,
+                    reference: None,
+                    kernel: s.kernels,
+                    launch: s.launch,
+                    how: how(s.timeout, s.budget, s.formats),
+                }
+            }
+        })
     }
+}
+
+fn read<T: DeserializeOwned>(keys: Value) -> Result<T, Failure> {
+    serde_json::from_value(keys).map_err(|e| answer::usage(e.to_string()))
 }
 
 impl Request {
+    /// Reads a request that is no question.
+    fn read(object: Map<String, Value>) -> Result<Request, Failure> {
+        /// The other words, those before and those behind the questions.
+        const OTHERS: (&str, [&str; 4]) = ("prepare", ["explain", "version", "cancel", "release"]);
+        if let Some(Value::String(op)) = object.get("op")
+            && *op != OTHERS.0
+            && !OTHERS.1.contains(&op.as_str())
+        {
+            let mut questions = QUESTIONS.to_vec();
+            questions.sort_by_key(|&q| Shape::of(q));
+            let questions = questions.iter().map(|q| q.command().name());
+            let words = [OTHERS.0].into_iter().chain(questions).chain(OTHERS.1);
+            let words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
+            let words = words.join(", ");
+            let why = format!("unknown variant `{op}`, expected one of {words}");
+            return Err(answer::usage(why));
+        }
+        read(Value::Object(object))
+    }
+
     /// Its word, and what it says of the answer; `None` for what no worker does.
     pub(super) fn how(&self) -> Option<(&'static str, How)> {
-        let how = |timeout, budget, formats: &[String]| How {
-            timeout,
-            budget,
-            formats: formats.to_vec(),
-        };
         match self {
-            Request::Prepare(p) => Some(("prepare", how(p.timeout, None, &[]))),
-            Request::Check(c) => Some(("check", how(c.timeout, c.budget, &c.formats))),
-            Request::Race(a) => Some(("race", how(a.timeout, a.budget, &a.formats))),
-            Request::Run(a) => Some(("run", how(a.timeout, a.budget, &a.formats))),
-            Request::Slack(a) => Some(("slack", how(a.timeout, a.budget, &a.formats))),
-            Request::Lift(a) => Some(("lift", how(a.timeout, a.budget, &a.formats))),
-            Request::Rows(r) => Some(("rows", how(r.timeout, r.budget, &r.formats))),
-            Request::Classes(c) => Some(("classes", how(c.timeout, c.budget, &c.formats))),
+            Request::Prepare(p) => {
+                let how = How {
+                    timeout: p.timeout,
+                    ..How::default()
+                };
+                Some(("prepare", how))
+            }
+            Request::Ask(a) => Some((a.op, a.how.clone())),
             Request::Version {}
             | Request::Explain { .. }
             | Request::Cancel { .. }
@@ -313,12 +386,7 @@ impl Request {
     pub(super) fn launch(&self) -> Option<&Launch> {
         match self {
             Request::Prepare(p) => Some(&p.launch),
-            Request::Check(c) => Some(&c.launch),
-            Request::Race(a) | Request::Run(a) | Request::Lift(a) | Request::Slack(a) => {
-                Some(&a.launch)
-            }
-            Request::Rows(r) => Some(&r.launch),
-            Request::Classes(c) => Some(&c.launch),
+            Request::Ask(a) => Some(&a.launch),
             Request::Version {}
             | Request::Explain { .. }
             | Request::Cancel { .. }

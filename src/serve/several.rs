@@ -1,43 +1,33 @@
-//! Requests about several kernels (`classes`), or about one kernel at two launches (`rows`).
+//! Requests about several kernels, or about one kernel at two launches.
 
-use crate::answer::{Answer, Failure};
+use crate::answer::Failure;
 use crate::input::Files;
-use crate::report::human;
-use crate::spec::{Layers, Settings};
-use crate::{classes, rows};
+use crate::spec::Settings;
 
 use super::answer;
 use super::request::Launch;
 use super::subject::Subject;
 use super::worker::{self, Job};
 
-/// Compares the rows of a launch with row 0 of the smallest one.
-pub(super) fn rows(job: &Job, files: &Files) -> Result<Answer, Failure> {
+/// The launch of a job, and the smallest one that it is compared with.
+pub(super) fn beside(job: &Job, files: &Files) -> Result<[Settings; 2], Failure> {
     let here = kernel(job, job.kernel.as_ref(), &job.launch, "kernel", files)?;
     let small = match &job.reference {
         Some(small) => kernel(job, small.kernel.as_ref(), &small.launch, "smallest", files)?,
         None => here.clone(),
     };
-    let report = rows::rows(Layers(&[&small]), Layers(&[&here]), files)?;
-    Ok(human::answer(report))
+    Ok([here, small])
 }
 
-/// Sorts kernels into classes of the same bits.
-pub(super) fn classes(job: &Job, files: &Files) -> Result<Answer, Failure> {
+/// The kernels of a job that has several.
+pub(super) fn kernels(job: &Job, files: &Files) -> Result<Settings, Failure> {
     let role = "kernel";
-    let mut own = base(job, &job.launch)?;
+    let mut own = worker::own(job, &job.launch)?;
     if let Some(kernels) = &job.kernel {
         let known = worker::texts(kernels, role);
         let paths = worker::place(kernels, role, &known, files)?;
         own.kernels = kernels.launches(paths)?;
     }
-    Ok(human::answer(classes::classes(Layers(&[&own]), files)?))
-}
-
-fn base(job: &Job, launch: &Launch) -> Result<Settings, Failure> {
-    let mut own = worker::settings(worker::named(launch)?)?;
-    own.timeout = job.how.timeout.or(own.timeout);
-    own.budget = job.how.budget.or(own.budget);
     Ok(own)
 }
 
@@ -49,7 +39,7 @@ fn kernel(
     role: &str,
     files: &Files,
 ) -> Result<Settings, Failure> {
-    let mut own = base(job, launch)?;
+    let mut own = worker::own(job, launch)?;
     let subject = subject.ok_or_else(|| answer::usage("the kernel is missing"))?;
     let known = worker::texts(subject, role);
     let side = worker::put(subject, role, &known, files)?;

@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::answer::{Command, Failure};
+use crate::answer::Failure;
+use crate::ask::{self, Held, Question, Roles, Sizes};
 use crate::diag::Source;
 use crate::grid::prepared::Runs;
 use crate::input::{self, File, Files};
 use crate::report::human;
 use crate::spec::manifest::Side;
 use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
-use crate::{check, lift, race, run, slack};
 
 use super::answer;
 use super::request::{How, Launch, Origin};
@@ -34,7 +34,7 @@ pub const STARTED: &str = "started";
 pub struct Job {
     /// Of the client.
     pub id: Value,
-    /// `prepare`, `check` or `race`.
+    /// `prepare`, or the word of a question.
     pub command: String,
     /// The reference.
     pub reference: Option<Reference>,
@@ -61,13 +61,13 @@ pub struct Reference {
 
 /// What a worker holds.
 struct Worker {
-    prepared: HashMap<String, Held>,
+    prepared: HashMap<String, HeldReference>,
     /// What those of them came to that were compared.
     runs: Runs,
 }
 
 /// A reference that a worker holds.
-struct Held {
+struct HeldReference {
     reference: Subject,
     /// The file of each of its kernels; launches of one text are of one file.
     files: Vec<Option<Parsed>>,
@@ -123,17 +123,10 @@ pub fn work(memory: Option<u64>) {
 
 /// The answer to a request that something ended.
 pub fn lost(id: &Value, command: &str, why: &str, how: &How) -> String {
-    let command = match command {
-        "check" => Command::Check,
-        "race" => Command::Race,
-        "run" => Command::Run,
-        "slack" => Command::Slack,
-        "lift" => Command::Lift,
-        "rows" => Command::Rows,
-        "classes" => Command::Classes,
-        _ => return answer::ended_early(id, why),
+    let Some(question) = ask::named(command) else {
+        return answer::ended_early(id, why);
     };
-    let report = answer::ended(command, format!("{why}, nothing is claimed"));
+    let report = answer::ended(question, format!("{why}, nothing is claimed"));
     answer::reported(id, &human::answer(report), &how.formats)
         .unwrap_or_else(|f| answer::refused(id, &f))
 }
@@ -158,7 +151,7 @@ impl Worker {
         {
             let reference = kernel.clone();
             let files = texts(kernel, "reference");
-            let held = Held { reference, files };
+            let held = HeldReference { reference, files };
             self.prepared.insert(handle.clone(), held);
         }
         self.result(job)
@@ -167,18 +160,45 @@ impl Worker {
 
     fn result(&mut self, job: &Job) -> Result<String, Failure> {
         let files = Files::new();
-        let several = match job.command.as_str() {
-            "rows" => Some(several::rows(job, &files)?),
-            "classes" => Some(several::classes(job, &files)?),
-            _ => None,
+        let Some(question) = ask::named(&job.command) else {
+            let layers = self.layers(job, Roles::Pair, &files)?;
+            return self.prepare(job, Layers(&layers.each_ref()), &files);
         };
-        if let Some(answer) = several {
-            return answer::reported(&job.id, &answer, &job.how.formats);
-        }
+        let instances = self.instances(job, question, &files)?;
+        let instances: Vec<Vec<&Settings>> = instances.iter().map(|i| i.iter().collect()).collect();
+        let instances: Vec<Layers> = instances.iter().map(|i| Layers(i)).collect();
+        let is_prepared = job.reference.as_ref().is_some_and(|r| r.handle.is_some());
+        let held = Held {
+            runs: is_prepared.then_some(&self.runs),
+            ..Held::new(&files)
+        };
+        let answer = question.ask(&instances, &held)?;
+        answer::reported(&job.id, &answer, &job.how.formats)
+    }
+
+    /// What a question is asked of: the layers of settings of each instance.
+    fn instances(
+        &self,
+        job: &Job,
+        question: &dyn Question,
+        files: &Files,
+    ) -> Result<Vec<Vec<Settings>>, Failure> {
+        Ok(match (question.roles(), question.sizes()) {
+            (Roles::Several, _) => vec![vec![several::kernels(job, files)?]],
+            (_, Sizes::BesideSmallest) => {
+                let [here, smallest] = several::beside(job, files)?;
+                vec![vec![here], vec![smallest]]
+            }
+            (roles, Sizes::Each | Sizes::Together) => {
+                vec![self.layers(job, roles, files)?.to_vec()]
+            }
+        })
+    }
+
+    /// The settings of one kernel or of a pair: what was said of a reference when it was prepared, and what the job says.
+    fn layers(&self, job: &Job, roles: Roles, files: &Files) -> Result<[Settings; 2], Failure> {
         let mut base = Settings::default();
-        let mut own = settings(named(&job.launch)?)?;
-        own.timeout = job.how.timeout.or(own.timeout);
-        own.budget = job.how.budget.or(own.budget);
+        let mut own = own(job, &job.launch)?;
         if let Some(reference) = &job.reference {
             let mut launch = named(&reference.launch)?;
             match reference.formula()? {
@@ -191,35 +211,21 @@ impl Worker {
                     }
                 }
                 None => {
-                    let side = self.reference(reference, &files)?;
+                    let side = self.reference(reference, files)?;
                     settle(&mut own.reference, side, "reference")?;
                 }
             }
             base = settings(launch)?;
         }
         if let Some(kernel) = &job.kernel {
-            let (side, role) = match job.command.as_str() {
-                "check" => (&mut own.optimized, "optimized"),
-                _ => (&mut own.kernel, "kernel"),
+            let (side, role) = match roles {
+                Roles::Pair => (&mut own.optimized, "optimized"),
+                Roles::One | Roles::Several => (&mut own.kernel, "kernel"),
             };
             let known = texts(kernel, role);
-            settle(side, put(kernel, role, &known, &files)?, role)?;
+            settle(side, put(kernel, role, &known, files)?, role)?;
         }
-        let layers = [&base, &own];
-        let layers = Layers(&layers);
-        let answer = match job.command.as_str() {
-            "check" => {
-                let is_prepared = job.reference.as_ref().is_some_and(|r| r.handle.is_some());
-                let runs = is_prepared.then_some(&self.runs);
-                human::answer(check::check_prepared(layers, &files, runs)?)
-            }
-            "race" => human::answer(race::race(layers, &files)?),
-            "run" => human::ran(run::run(layers, &files)?.report),
-            "slack" => human::answer(slack::slack(layers, &files)?),
-            "lift" => lift::lift(&[layers.0.iter().map(|&s| s.clone()).collect()], &files)?,
-            _ => return self.prepare(job, layers, &files),
-        };
-        answer::reported(&job.id, &answer, &job.how.formats)
+        Ok([base, own])
     }
 
     /// Reads a reference as every check against it will.
@@ -247,6 +253,14 @@ impl Worker {
         let subject = subject.ok_or_else(|| answer::usage("the reference is missing"))?;
         put(subject, role, &texts(subject, role), files)
     }
+}
+
+/// What a job says of a launch.
+pub(super) fn own(job: &Job, launch: &Launch) -> Result<Settings, Failure> {
+    let mut own = settings(named(launch)?)?;
+    own.timeout = job.how.timeout.or(own.timeout);
+    own.budget = job.how.budget.or(own.budget);
+    Ok(own)
 }
 
 /// A name that no file has.
@@ -348,7 +362,7 @@ impl Reference {
 const NOT_HERE: [&str; 3] = ["denied", "for", "formula"];
 
 /// Keys of a manifest, none of which says where a kernel is.
-pub(super) fn named(launch: &Launch) -> Result<Launch, Failure> {
+fn named(launch: &Launch) -> Result<Launch, Failure> {
     let refuse = |why: String| Err(answer::usage(format!("launch: {why}")));
     let mut strange = ENTRY_KEYS.iter().chain(&NOT_HERE);
     if let Some(key) = strange.find(|key| launch.contains_key(**key)) {
@@ -367,7 +381,7 @@ pub(super) fn named(launch: &Launch) -> Result<Launch, Failure> {
     Ok(launch.clone())
 }
 
-pub(super) fn settings(launch: Launch) -> Result<Settings, Failure> {
+fn settings(launch: Launch) -> Result<Settings, Failure> {
     let read = serde_json::from_value(Value::Object(launch));
     read.map_err(|e| answer::usage(format!("launch: {e}")))
 }

@@ -8,10 +8,9 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 
 use crate::answer::kernel::show;
-use crate::answer::kinds::ONE_SCHEDULE;
 use crate::answer::{
-    Answer, AtSize, Bound, Command, Counterexample, Each, KernelAnswer, Kind, Part, Precision,
-    Report, Scope, Sizes, Verdict,
+    Answer, AtSize, Bound, Counterexample, Each, KernelAnswer, Kind, Part, Precision, Report,
+    Scope, Sizes, Verdict,
 };
 use crate::diag::Severity;
 use crate::diag::foreign::{sentence, styled, visible, whole};
@@ -71,7 +70,7 @@ pub fn ran(report: Report) -> Answer {
 
 fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     let shade = style(r.verdict);
-    write!(out, "{shade}{}{shade:#}: {}", r.verdict.name(), claim(r))?;
+    write!(out, "{shade}{}{shade:#}: {}", r.verdict.name(), r.claim())?;
     if let (Verdict::Equivalent, Some(chance)) = (r.verdict, &r.probabilistic) {
         write!(
             out,
@@ -215,48 +214,6 @@ pub fn style(verdict: Verdict) -> Style {
         Verdict::Unknown => AnsiColor::Yellow,
     };
     colour.on_default().bold()
-}
-
-/// What the verdict says, in words.
-fn claim(r: &Report) -> &'static str {
-    match r.verdict {
-        Verdict::Equivalent if r.command == Command::Rows => {
-            "each row is the same function of its own row of the inputs, in every batch that was run"
-        }
-        Verdict::NotEquivalent if r.command == Command::Rows => "a row depends on its batch",
-        Verdict::Equivalent if r.command == Command::Classes => "all kernels leave the same bits",
-        Verdict::NotEquivalent if r.command == Command::Classes => {
-            "some kernels leave different bits"
-        }
-        Verdict::Equivalent if r.formula().is_some() => {
-            "the kernel computes what the formula says, without race, deadlock or memory error"
-        }
-        Verdict::Equivalent if r.inputs.options.bits => {
-            "both kernels leave the same bits, by the same operations, without race, deadlock or memory error"
-        }
-        Verdict::Equivalent => {
-            "both kernels compute the same real-valued outputs, without race, deadlock or memory error"
-        }
-        // Which launches are cancelled is chosen by the schedule that was run.
-        Verdict::Clean if r.assumptions.iter().any(|a| a.message == ONE_SCHEDULE) => {
-            "no race, deadlock, barrier misuse or memory error under the schedule that was run"
-        }
-        Verdict::Clean => "no race, deadlock, barrier misuse or memory error under any schedule",
-        Verdict::NotEquivalent if r.formula().is_some() => {
-            "the kernel computes something else than the formula says"
-        }
-        Verdict::NotEquivalent if r.inputs.options.bits => "the kernels leave different bits",
-        Verdict::NotEquivalent => "the kernels compute different outputs",
-        Verdict::Defective if r.kernels().count() > 1 => "a kernel has a defect",
-        Verdict::Defective => "the kernel has a defect",
-        Verdict::Ran => {
-            "executed on numbers, under one schedule, without race, deadlock or memory error"
-        }
-        Verdict::Lifted => {
-            "the kernel computes these formulas, without race, deadlock or memory error"
-        }
-        Verdict::Unknown => "nothing is claimed; each reason is below",
-    }
 }
 
 fn write_kernel(
