@@ -255,8 +255,9 @@ impl Line {
         if !matches!(id, Value::Null | Value::Number(_) | Value::String(_)) {
             return refuse(Value::Null, "`id` is a number or a string".into());
         }
-        let request = match object.get("op").and_then(Value::as_str).map(ask::named) {
-            Some(Some(question)) => {
+        let request = match object.get("op").map(|op| op.as_str().map(ask::named)) {
+            Some(None) => Err(answer::usage("`op` is a word")),
+            Some(Some(Some(question))) => {
                 object.remove("op");
                 Ask::read(question, Value::Object(object)).map(|a| Request::Ask(Box::new(a)))
             }

@@ -31,23 +31,28 @@ const LOOKED_AT: usize = 256;
 
 /// By which operation each real was made, by the ids of terms.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Makers(Vec<u32>);
+pub(super) struct Makers {
+    by: Vec<u32>,
+    /// True once a real may have been made in several ways.
+    several: bool,
+}
 
 impl Makers {
     fn of(&self, t: TermId) -> u32 {
-        self.0.get(t.0 as usize).copied().unwrap_or(UNKNOWN)
+        self.by.get(t.0 as usize).copied().unwrap_or(UNKNOWN)
     }
 
     fn set(&mut self, t: TermId, maker: u32) {
         let at = t.0 as usize;
-        if self.0.len() <= at {
-            self.0.resize(at + 1, UNKNOWN);
+        if self.by.len() <= at {
+            self.by.resize(at + 1, UNKNOWN);
         }
-        self.0[at] = maker;
+        self.by[at] = maker;
+        self.several |= maker == SEVERAL;
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.by.is_empty()
     }
 
     /// Takes over what another store knows of a term that was copied. In stores of their own equal reals were made for
@@ -91,6 +96,9 @@ impl TermStore {
 
     /// True if whoever reads the encoding of a real reads what one operation gave.
     pub fn is_made_alike(&self, real: TermId) -> bool {
+        if !self.makers.several {
+            return true;
+        }
         let (mut seen, mut open) = (FxHashSet::default(), vec![real]);
         while let Some(t) = open.pop() {
             if !seen.insert(t) {
