@@ -121,7 +121,7 @@ pub(super) struct Orders {
 /// What follows an order.
 enum Next {
     Order(Vec<u32>),
-    Done(Covered),
+    Done(Box<Covered>),
 }
 
 impl<'g> Refinement<&'g Grid<'_>> for Orders {
@@ -154,7 +154,7 @@ impl<'g> Refinement<&'g Grid<'_>> for Orders {
         let counting = is_counting(&subject);
         let late = |f: &Finding<UnknownKind>| !counting || f.kind == UnknownKind::Limit;
         let alone = alone.filter(|_| all.outcome.unknowns.iter().any(late));
-        Step::Pass(alone.map_or_else(|| Ran::of(all), Ran::Covered))
+        Step::Pass(Ran::Covered(alone.unwrap_or(all)))
     }
 
     fn reset(&mut self, known: &mut Knowledge) {
@@ -266,12 +266,12 @@ impl Orders {
     }
 
     fn done(&self, all: Covered, subject: &Subject) -> Next {
-        Next::Done(Covered {
+        Next::Done(Box::new(Covered {
             terms: self.terms,
             ctas: subject.team(0),
             whole: true,
             ..all
-        })
+        }))
     }
 }
 
