@@ -55,7 +55,9 @@ impl Values {
 
     /// Notes an operation that gave a real; false if the number has to remember it.
     pub(super) fn note_maker(&mut self, t: TermId, shape: Shape, operands: &[(Val, Fmt)]) -> bool {
-        if self.trees.is_some() || self.numbers || self.words.is_some() {
+        // A pattern is one of reals, whatever operation gives them.
+        let is_pattern = self.store.as_written;
+        if is_pattern || self.trees.is_some() || self.numbers || self.words.is_some() {
             return true;
         }
         let mut operands: SmallVec<[TermId; 3]> = (operands.iter())
