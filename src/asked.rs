@@ -1,14 +1,12 @@
 //! Why a question about one kernel or a pair is asked again.
 //!
-//! [`answer`] asks it with the bindings as they are given, and the refinements of its ladder say what the next time is known:
-//! how numbers were made ([`Made`]), and what arrays hold of which the facts allow few contents ([`Contents`]).
+//! It is asked with the bindings as they are given, and then with more known: how numbers were made ([`Made`]), and what
+//! arrays hold of which the facts allow few contents ([`crate::cases`]).
 
-use crate::answer::{ErrorKind, Failure, Finding, Part, Report, UnknownKind, Values, Verdict};
-use crate::cases::Contents;
-use crate::check::remember;
-use crate::explore::{Reason, Refinement, Stage, Step, refined};
+use crate::answer::{Failure, Finding, Part, Report, UnknownKind, Values, Verdict};
+use crate::explore::{Reason, Refinement, Stage, Step};
 use crate::input::Lowered;
-use crate::spec::{Limits, Setup};
+use crate::spec::{Domain, Limits, Setup};
 
 /// A question, apart from what is known.
 pub(crate) struct Question<'a, L> {
@@ -79,23 +77,18 @@ impl<L: Fn(&Setup, bool) -> Ran> Stage for Question<'_, L> {
     }
 }
 
-/// The answer to a question, which is asked again with more known as long as that says more.
-pub(crate) fn answer<L: Fn(&Setup, bool) -> Ran>(
-    question: &Question<L>,
-) -> Result<Report, Failure> {
-    let mut contents = Contents::new(question.setup);
-    let known = Knowledge {
-        without_forks: contents.are_few(),
-        ..Knowledge::default()
-    };
-    let answered = refined(question, known, &mut [&mut Made, &mut contents])?;
-    answered
-        .report
-        .ok_or_else(|| Failure::new(ErrorKind::Internal, "a question was not asked again"))
+/// Lets numbers remember how they were made, and by which code: launches of one kernel are of one.
+fn remember(setup: &mut Setup, lowered: &[Lowered]) {
+    for (l, k) in lowered.iter().zip(&mut setup.kernels) {
+        let first = lowered.iter().position(|m| l.is_one(m));
+        k.mode.domain = Domain::Reals {
+            made_by: first.map(|i| i as u32),
+        };
+    }
 }
 
 /// Numbers remember how they were made where bits of computed numbers decide something.
-struct Made;
+pub(crate) struct Made;
 
 impl<L: Fn(&Setup, bool) -> Ran> Refinement<Question<'_, L>> for Made {
     fn reason(&self) -> Reason {
@@ -103,10 +96,15 @@ impl<L: Fn(&Setup, bool) -> Ran> Refinement<Question<'_, L>> for Made {
     }
 
     fn look(&mut self, question: &Question<L>, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
-        let forgot = matches!(&ran, Ok(answered) if answered.forgot);
-        let unanswered = matches!(&ran, Ok(answered) if answered.report.is_none());
+        let Ok(Answered {
+            report,
+            forgot: true,
+        }) = &ran
+        else {
+            return Step::Pass(ran);
+        };
         let may = question.may_remember && !known.made;
-        if !may || !unanswered && (!forgot || question.limits.reached().is_some()) {
+        if !may || report.is_some() && question.limits.reached().is_some() {
             return Step::Pass(ran);
         }
         known.made = true;

@@ -16,12 +16,12 @@
 use std::sync::Arc;
 
 use crate::answer::{
-    self, AssumptionKind, Command, DefectKind, Failure, Finding, Outputs, Part, Report,
+    self, AssumptionKind, Command, DefectKind, ErrorKind, Failure, Finding, Outputs, Part, Report,
     UnknownKind, Values, Verdict, WarningKind,
 };
-use crate::asked::{Answered, Knowledge, Question};
+use crate::asked::{Answered, Knowledge, Made, Question};
 use crate::explain::text;
-use crate::explore::{Reason, Refinement, Step};
+use crate::explore::{Reason, Refinement, Step, refined};
 use crate::found::join;
 use crate::grid::HAPPENS;
 use crate::spec::{ElemTy, Origin, Setup, Value};
@@ -41,9 +41,24 @@ struct Case {
     inputs: Vec<(String, answer::InputElement)>,
 }
 
+/// The answer to a question, which is asked again with more known as long as that says more.
+pub(crate) fn answer<L: Fn(&Setup, bool) -> Result<Answered, Failure>>(
+    question: &Question<L>,
+) -> Result<Report, Failure> {
+    let mut contents = Contents::new(question.setup);
+    let known = Knowledge {
+        without_forks: contents.are_few(),
+        ..Knowledge::default()
+    };
+    let answered = refined(question, known, &mut [&mut Made, &mut contents])?;
+    answered
+        .report
+        .ok_or_else(|| Failure::new(ErrorKind::Internal, "a question was not asked again"))
+}
+
 /// The contents that the facts allow, one after the other. Where they allow few, ways that data choose are followed only if
 /// these say nothing: each way may cost as much as a content, and what ways leave is decided together.
-pub(crate) struct Contents {
+struct Contents {
     /// Those that are left, the next one last; how many they were.
     left: Vec<Case>,
     count: usize,
@@ -110,7 +125,7 @@ impl<L: Fn(&Setup, bool) -> Result<Answered, Failure>> Refinement<Question<'_, L
 
 impl Contents {
     /// Those of the bindings of a question.
-    pub(crate) fn new(setup: &Setup) -> Contents {
+    fn new(setup: &Setup) -> Contents {
         let mut left = split(setup);
         left.reverse();
         Contents {
@@ -126,7 +141,7 @@ impl Contents {
     }
 
     /// True if there are contents that are looked at one by one.
-    pub(crate) fn are_few(&self) -> bool {
+    fn are_few(&self) -> bool {
         self.count > 0
     }
 

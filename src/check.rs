@@ -16,8 +16,9 @@ use crate::answer::{
     self, Assumption, Command, DefectKind, Determinism, ErrorKind, Failure, Finding, Outputs, Part,
     Report, Sides, UnknownKind, Values, Verdict, WarningKind,
 };
-use crate::asked::{self, Answered, Question};
+use crate::asked::{Answered, Question};
 use crate::bits;
+use crate::cases;
 use crate::certificate::{self, Draft};
 use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
@@ -134,7 +135,7 @@ fn judged(
     }
 
     if options.bits {
-        let same = lowered.iter().all(|l| is_one(l, &lowered[0]));
+        let same = lowered.iter().all(|l| l.is_one(&lowered[0]));
         if formula.is_some() {
             let message = "bits are those of two kernels: a formula is about real numbers";
             return Err(Failure::new(ErrorKind::Usage, message));
@@ -167,23 +168,13 @@ fn judged(
         times: (start, parsed),
         prepared,
     };
-    asked::answer(&Question {
+    cases::answer(&Question {
         setup: &setup,
         lowered: &lowered,
         limits,
         may_remember: !options.bits,
         look: |case: &Setup, _: bool| asked.compared(case),
     })
-}
-
-/// Lets numbers remember how they were made, and by which code: launches of one kernel are of one.
-pub(crate) fn remember(setup: &mut Setup, lowered: &[Lowered]) {
-    for (l, k) in lowered.iter().zip(&mut setup.kernels) {
-        let first = lowered.iter().position(|m| is_one(l, m));
-        k.mode.domain = Domain::Reals {
-            made_by: first.map(|i| i as u32),
-        };
-    }
 }
 
 /// An error where something is asked of launches of a sequence that only a launch alone can be asked.
@@ -212,12 +203,6 @@ pub(crate) fn take_real_equal(outcome: &mut Outcome, forgotten: bool) {
                 sites: f.sites,
             })),
     }
-}
-
-/// True if both are one entry of one text.
-pub(crate) fn is_one(a: &Lowered, b: &Lowered) -> bool {
-    let [a, b] = [a, b].map(|l| &l.kernel);
-    a.name == b.name && a.source.text == b.source.text
 }
 
 /// A pair that is compared, apart from the bindings.

@@ -4,6 +4,7 @@
 //! not built yet is a usage error, never ignored.
 
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -217,11 +218,29 @@ impl Command {
     /// Where and how its result goes.
     pub(crate) fn output(&self) -> Option<&OutputArgs> {
         match self {
-            Command::Ask(q) => Some(q.flags().output()),
+            Command::Ask(q) => Some(q.flags().common().output),
             Command::Gate(a) => Some(&a.output),
             Command::Steps(a) => Some(&a.output),
             _ => None,
         }
+    }
+}
+
+/// What the flags of all questions about kernels have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Common<'a> {
+    /// The kernels that the command line names.
+    pub files: &'a [PathBuf],
+    pub launch: &'a LaunchArgs,
+    pub bind: &'a BindArgs,
+    /// Where and how the result goes.
+    pub output: &'a OutputArgs,
+}
+
+impl Common<'_> {
+    /// What they say, as a layer of settings.
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
+        settings(self.launch, self.bind, Some(self.output))
     }
 }
 
@@ -230,14 +249,8 @@ pub(crate) trait Flags: Sync {
     /// The flags as a layer of settings.
     fn settings(&self) -> Result<Settings, String>;
 
-    /// The file of settings below the flags.
-    fn spec(&self) -> Option<&Path>;
-
-    /// The kernels that the command line names.
-    fn files(&self) -> Vec<&Path>;
-
-    /// Where and how the result goes.
-    fn output(&self) -> &OutputArgs;
+    /// What all of these have.
+    fn common(&self) -> Common<'_>;
 
     /// Where parts of the answer are written.
     fn targets(&self) -> Targets<'_> {
@@ -733,20 +746,17 @@ impl Flags for CheckArgs {
             sass: self.same.sass.clone(),
             rounding: self.numbers.rounding,
             certificate: self.numbers.certificate.is_some().then_some(true),
-            ..settings(&self.launch, &self.bind, Some(&self.output))?
+            ..self.common().settings()?
         })
     }
 
-    fn spec(&self) -> Option<&Path> {
-        self.bind.spec.as_deref()
-    }
-
-    fn files(&self) -> Vec<&Path> {
-        self.files.iter().map(PathBuf::as_path).collect()
-    }
-
-    fn output(&self) -> &OutputArgs {
-        &self.output
+    fn common(&self) -> Common<'_> {
+        Common {
+            files: &self.files,
+            launch: &self.launch,
+            bind: &self.bind,
+            output: &self.output,
+        }
     }
 
     fn targets(&self) -> Targets<'_> {
@@ -777,20 +787,17 @@ impl Flags for RaceArgs {
             entry: self.entry.clone(),
             any: self.every.any.then_some(true),
             deterministic: self.deterministic.then_some(true),
-            ..settings(&self.launch, &self.bind, Some(&self.output))?
+            ..self.common().settings()?
         })
     }
 
-    fn spec(&self) -> Option<&Path> {
-        self.bind.spec.as_deref()
-    }
-
-    fn files(&self) -> Vec<&Path> {
-        vec![&self.kernel]
-    }
-
-    fn output(&self) -> &OutputArgs {
-        &self.output
+    fn common(&self) -> Common<'_> {
+        Common {
+            files: from_ref(&self.kernel),
+            launch: &self.launch,
+            bind: &self.bind,
+            output: &self.output,
+        }
     }
 }
 
@@ -800,20 +807,17 @@ impl Flags for RunArgs {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
             seed: self.seed,
-            ..settings(&self.launch, &self.bind, Some(&self.output))?
+            ..self.common().settings()?
         })
     }
 
-    fn spec(&self) -> Option<&Path> {
-        self.bind.spec.as_deref()
-    }
-
-    fn files(&self) -> Vec<&Path> {
-        vec![&self.kernel]
-    }
-
-    fn output(&self) -> &OutputArgs {
-        &self.output
+    fn common(&self) -> Common<'_> {
+        Common {
+            files: from_ref(&self.kernel),
+            launch: &self.launch,
+            bind: &self.bind,
+            output: &self.output,
+        }
     }
 
     fn targets(&self) -> Targets<'_> {

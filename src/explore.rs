@@ -20,146 +20,82 @@ use crate::work;
 /// Runs that a CTA, a grid or a question makes again, each with all that is part of it.
 pub const MOST: u32 = 1 << 24;
 
-/// Why runs are made again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// An array turned out to be written, so that reads of it are followed from the start.
-    Tracking,
-    /// A run without values found something that they may explain.
-    Values,
-    /// Loads race whose values may reach nothing.
-    Loads,
-    /// Bits of where shared memory lies decide something.
-    Residues,
-    /// Data decide a branch whose ways cannot be merged.
-    Forks,
-    /// An array turned out to be written by a CTA, so that reads of it by others are noted from the start.
-    Noting,
-    /// CTAs meet, and what they write there matters.
-    Meeting,
-    /// Loads of what other CTAs write may reach nothing.
-    ForeignLoads,
-    /// The order of strong accesses decides something.
-    Orders,
-    /// Which lanes run together decides something.
-    Lanes,
-    /// Bits of computed numbers decide something.
-    Made,
-    /// Data decide something, and facts allow few contents of them.
-    Contents,
+/// The list of reasons: each with what is run again, the most runs of one of these, its name in statistics, and what is
+/// known more in each run.
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $reason:ident of $of:literal, $most:expr, $name:literal, $says:literal;)*) => {
+        /// Why runs are made again.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Reason {
+            $($(#[$doc])* $reason,)*
+        }
+
+        /// All reasons, in the order of the variants.
+        const ALL: &[Reason] = &[$(Reason::$reason),*];
+
+        impl Reason {
+            /// What people read of it.
+            pub const fn about(self) -> AboutRuns {
+                match self {
+                    $(Reason::$reason => AboutRuns {
+                        name: $name,
+                        of: $of,
+                        says: $says,
+                        most: $most,
+                    },)*
+                }
+            }
+        }
+    };
 }
 
+reasons! {
+    /// An array turned out to be written, so that reads of it are followed from the start: one run for each array.
+    Tracking of "CTA", 1 << 12, "tracking", "an array turned out to be written, and reads of it are followed";
+    /// A run without values found something that they may explain.
+    Values of "CTA", 1, "values", "values are computed, since accesses alone leave something open";
+    /// Loads race whose values may reach nothing: eight runs that try loads, and one in which stores may be made of what is
+    /// read.
+    Loads of "CTA", 9, "loads", "loads that race are taken to reach nothing";
+    /// Bits of where shared memory lies decide something: the residues, and those in which all are 0.
+    Residues of "CTA", 128, "residues", "shared memory lies at another residue";
+    /// Data decide a branch whose ways cannot be merged: each instruction whose conditions turn out to be decided begins the
+    /// ways anew.
+    Forks of "CTA", 1 << 10, "forks", "data decide otherwise at branches whose ways cannot be merged";
+    /// An array turned out to be written by a CTA, so that reads of it by others are noted from the start.
+    Noting of "grid", 1 << 12, "noting", "an array turned out to be written by a CTA, and reads of it are noted";
+    /// CTAs meet, and what they write there matters.
+    Meeting of "grid", 1, "meeting", "values are computed, since CTAs access one element";
+    /// Loads of what other CTAs write may reach nothing.
+    ForeignLoads of "grid", 4, "foreign-loads", "loads of what other CTAs write are taken to reach nothing";
+    /// The order of strong accesses decides something; one run more reads nothing but old values.
+    Orders of "grid", (1 << 10) + 1, "orders", "all CTAs run together, and strong accesses come in another order";
+    /// Which lanes run together decides something.
+    Lanes of "grid", 6, "lanes", "activemask names other lanes";
+    /// Bits of computed numbers decide something.
+    Made of "question", 1, "made", "numbers remember how they were made";
+    /// Data decide something, and facts allow few contents of them; one run more follows ways instead.
+    Contents of "question", 65, "contents", "an array has one of the contents that --assume allows";
+}
+
+const _: () = assert!(ALL.len() <= work::REASONS);
+
 impl Reason {
-    /// All of them.
-    pub const ALL: [Reason; 12] = [
-        Reason::Tracking,
-        Reason::Values,
-        Reason::Loads,
-        Reason::Residues,
-        Reason::Forks,
-        Reason::Noting,
-        Reason::Meeting,
-        Reason::ForeignLoads,
-        Reason::Orders,
-        Reason::Lanes,
-        Reason::Made,
-        Reason::Contents,
-    ];
-
-    /// The name in statistics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::Tracking => "tracking",
-            Reason::Values => "values",
-            Reason::Loads => "loads",
-            Reason::Residues => "residues",
-            Reason::Forks => "forks",
-            Reason::Noting => "noting",
-            Reason::Meeting => "meeting",
-            Reason::ForeignLoads => "foreign-loads",
-            Reason::Orders => "orders",
-            Reason::Lanes => "lanes",
-            Reason::Made => "made",
-            Reason::Contents => "contents",
-        }
-    }
-
-    /// What is run again.
-    pub fn of(self) -> &'static str {
-        match self {
-            Reason::Tracking
-            | Reason::Values
-            | Reason::Loads
-            | Reason::Residues
-            | Reason::Forks => "CTA",
-            Reason::Noting
-            | Reason::Meeting
-            | Reason::ForeignLoads
-            | Reason::Orders
-            | Reason::Lanes => "grid",
-            Reason::Made | Reason::Contents => "question",
-        }
-    }
-
     /// Most runs of one CTA, one grid or one question.
     pub const fn most(self) -> u32 {
-        match self {
-            // One for each array.
-            Reason::Tracking | Reason::Noting => 1 << 12,
-            Reason::Values | Reason::Meeting | Reason::Made => 1,
-            // Eight that try loads, and one in which stores may be made of what is read.
-            Reason::Loads => 9,
-            // The residues, and those in which all are 0.
-            Reason::Residues => 128,
-            // Each instruction whose conditions turn out to be decided begins the ways anew.
-            Reason::Forks => 1 << 10,
-            Reason::ForeignLoads => 4,
-            // One more reads nothing but old values.
-            Reason::Orders => (1 << 10) + 1,
-            Reason::Lanes => 6,
-            // The contents, and one that follows ways instead.
-            Reason::Contents => 65,
-        }
-    }
-
-    /// What is known more in each run.
-    pub fn says(self) -> &'static str {
-        match self {
-            Reason::Tracking => "an array turned out to be written, and reads of it are followed",
-            Reason::Values => "values are computed, since accesses alone leave something open",
-            Reason::Loads => "loads that race are taken to reach nothing",
-            Reason::Residues => "shared memory lies at another residue",
-            Reason::Forks => "data decide otherwise at branches whose ways cannot be merged",
-            Reason::Noting => {
-                "an array turned out to be written by a CTA, and reads of it are noted"
-            }
-            Reason::Meeting => "values are computed, since CTAs access one element",
-            Reason::ForeignLoads => "loads of what other CTAs write are taken to reach nothing",
-            Reason::Orders => "all CTAs run together, and strong accesses come in another order",
-            Reason::Lanes => "activemask names other lanes",
-            Reason::Made => "numbers remember how they were made",
-            Reason::Contents => "an array has one of the contents that --assume allows",
-        }
+        self.about().most
     }
 }
 
 /// All reasons, for people.
 pub fn about() -> Vec<AboutRuns> {
-    let all = Reason::ALL.into_iter();
-    let one = |r: Reason| AboutRuns {
-        name: r.name(),
-        of: r.of(),
-        says: r.says(),
-        most: r.most(),
-    };
-    all.map(one).collect()
+    ALL.iter().map(|r| r.about()).collect()
 }
 
 /// How often something was run again, by the names of the reasons that there were.
 pub fn counts(runs: &work::Runs) -> IndexMap<String, u64> {
-    let all = Reason::ALL.into_iter();
-    let count = |r: Reason| (r.name().to_string(), u64::from(runs.of(r as usize)));
-    all.map(count).filter(|c| c.1 > 0).collect()
+    let count = |r: &Reason| (r.about().name.to_string(), u64::from(runs.of(*r as usize)));
+    ALL.iter().map(count).filter(|c| c.1 > 0).collect()
 }
 
 /// Something that can be run with more or less known.
@@ -216,7 +152,7 @@ pub fn refined<S: Stage>(
             Step::Again => {
                 asked[at] += 1;
                 let reason = refinement.reason();
-                let (name, most) = (reason.name(), reason.most());
+                let AboutRuns { name, most, .. } = reason.about();
                 if asked[at] > most {
                     return stage.ended(format!("more than {most} runs for `{name}`"));
                 }
@@ -253,37 +189,29 @@ mod tests {
         }
     }
 
-    struct Ones;
-    struct Tens;
-
-    impl Refinement<Count> for Ones {
-        fn reason(&self) -> Reason {
-            Reason::Loads
-        }
-
-        fn look(
-            &mut self,
-            _: &Count,
-            k: &mut (u32, u32),
-            ran: Result<bool, String>,
-        ) -> Step<Result<bool, String>> {
-            match ran {
-                Ok(false) if k.1 < 9 => {
-                    k.1 += 1;
-                    Step::Again
-                }
-                ran => Step::Pass(ran),
-            }
-        }
-
-        fn reset(&mut self, k: &mut (u32, u32)) {
-            k.1 = 0;
-        }
+    /// Counts one digit up to its last value.
+    struct Digit {
+        reason: Reason,
+        of: fn(&mut (u32, u32)) -> &mut u32,
+        last: u32,
     }
 
-    impl Refinement<Count> for Tens {
+    const ONES: Digit = Digit {
+        reason: Reason::Loads,
+        of: |k| &mut k.1,
+        last: 9,
+    };
+
+    /// Nothing but the bound of its reason ends it.
+    const TENS: Digit = Digit {
+        reason: Reason::ForeignLoads,
+        of: |k| &mut k.0,
+        last: u32::MAX,
+    };
+
+    impl Refinement<Count> for Digit {
         fn reason(&self) -> Reason {
-            Reason::ForeignLoads
+            self.reason
         }
 
         fn look(
@@ -292,9 +220,10 @@ mod tests {
             k: &mut (u32, u32),
             ran: Result<bool, String>,
         ) -> Step<Result<bool, String>> {
+            let digit = (self.of)(k);
             match ran {
-                Ok(false) => {
-                    k.0 += 1;
+                Ok(false) if *digit < self.last => {
+                    *digit += 1;
                     Step::Again
                 }
                 ran => Step::Pass(ran),
@@ -302,7 +231,7 @@ mod tests {
         }
 
         fn reset(&mut self, k: &mut (u32, u32)) {
-            k.0 = 0;
+            *(self.of)(k) = 0;
         }
     }
 
@@ -310,7 +239,7 @@ mod tests {
     fn a_later_refinement_begins_the_earlier_ones_anew() {
         let count = |n: u32| {
             work::apart(None, || {
-                refined(&Count(n), (0, 0), &mut [&mut Ones, &mut Tens])
+                refined(&Count(n), (0, 0), &mut [&mut { ONES }, &mut { TENS }])
             })
         };
         let (ran, spent) = count(34);

@@ -367,6 +367,12 @@ impl Lowered {
         left_out.map(|(pc, _)| Pc(pc as u32)).collect()
     }
 
+    /// True if both are one entry of one text.
+    pub(crate) fn is_one(&self, other: &Lowered) -> bool {
+        let [a, b] = [self, other].map(|l| &l.kernel);
+        a.name == b.name && a.source.text == b.source.text
+    }
+
     /// The kernel that is run in a mode.
     pub fn run_by(&self, mode: &Mode) -> &Kernel {
         let merged = self.merged.as_ref();

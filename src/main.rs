@@ -299,11 +299,16 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
         let message = "there is no instance to run";
         return Err(Failure::new(ErrorKind::Usage, message));
     };
-    let files = Files::given(flags.iter().flat_map(|f| f.files()));
+    let files = Files::given(
+        flags
+            .iter()
+            .flat_map(|f| f.common().files)
+            .map(PathBuf::as_path),
+    );
     let specs = Specs::default();
     let asked = |i: usize| -> Result<Vec<Settings>, Failure> {
         let sizes = &lines[i].sizes;
-        let mut layers = specs.settings(flags[i].spec(), sizes)?;
+        let mut layers = specs.settings(flags[i].common().bind.spec.as_deref(), sizes)?;
         let own = flags[i].settings();
         let mut own = own.map_err(|message| Failure::new(ErrorKind::Usage, message))?;
         own.sizes = sizes.clone();
@@ -426,7 +431,7 @@ fn serve(a: &ServeArgs) -> Result<(Done, u8), Failure> {
 
 /// Runs the entries of a manifest that ask a question.
 fn run_entries(q: &Question, manifest: &Path) -> Result<(Done, u8), Failure> {
-    let output = q.flags().output();
+    let output = q.flags().common().output;
     let request = gate::Request {
         only: Some(q.asked().command()),
         over: output.settings(),

@@ -9,7 +9,8 @@ use std::time::Instant;
 use crate::alone::{Alone, asked, bound};
 use crate::answer::{self, Command, ErrorKind, Failure, Finding, Report, Verdict};
 use crate::any;
-use crate::asked::{self, Answered, Question};
+use crate::asked::{Answered, Question};
+use crate::cases;
 use crate::check::{
     Found, assumptions, counted, limits, make_strict, one_launch_each, ran, take_real_equal, times,
 };
@@ -58,7 +59,7 @@ fn raced(layers: Layers, files: &Files) -> Result<Report, Failure> {
         limits,
         times: (start, parsed),
     };
-    let mut report = asked::answer(&Question {
+    let mut report = cases::answer(&Question {
         setup: &setup,
         lowered: &lowered,
         limits,
@@ -101,7 +102,7 @@ pub(crate) fn excuses_instances(alone: &Alone, options: &Options, limits: Limits
         may_remember: true,
         look: |case: &Setup, may_remember| Ok(looked.judged(case, may_remember)),
     };
-    asked::answer(&asked).is_ok_and(|report| report.verdict == Verdict::Clean)
+    cases::answer(&asked).is_ok_and(|report| report.verdict == Verdict::Clean)
 }
 
 fn are_finite(bytes: &[u8], fmt: Fmt) -> bool {

@@ -1,12 +1,13 @@
 //! The flags of commands about several kernels, or several rows.
 
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use clap::Args;
 
 use volta::spec::manifest::{Settings, Side};
 
-use crate::cli::{BindArgs, Flags, LaunchArgs, OutputArgs, settings};
+use crate::cli::{BindArgs, Common, Flags, LaunchArgs, OutputArgs};
 
 /// How bits are compared.
 #[derive(Debug, Args)]
@@ -73,20 +74,17 @@ impl Flags for ClassesArgs {
             kernels: self.files.iter().map(Side::path).collect(),
             entry: self.entry.clone(),
             bits: Some(true),
-            ..settings(&self.launch, &self.bind, Some(&self.output))?
+            ..self.common().settings()?
         })
     }
 
-    fn spec(&self) -> Option<&Path> {
-        self.bind.spec.as_deref()
-    }
-
-    fn files(&self) -> Vec<&Path> {
-        self.files.iter().map(PathBuf::as_path).collect()
-    }
-
-    fn output(&self) -> &OutputArgs {
-        &self.output
+    fn common(&self) -> Common<'_> {
+        Common {
+            files: &self.files,
+            launch: &self.launch,
+            bind: &self.bind,
+            output: &self.output,
+        }
     }
 
     fn manifest(&self) -> Option<&Path> {
@@ -104,19 +102,16 @@ impl Flags for RowsArgs {
             entry: self.entry.clone(),
             rows: self.rows.clone(),
             values: self.values.then_some(true),
-            ..settings(&self.launch, &self.bind, Some(&self.output))?
+            ..self.common().settings()?
         })
     }
 
-    fn spec(&self) -> Option<&Path> {
-        self.bind.spec.as_deref()
-    }
-
-    fn files(&self) -> Vec<&Path> {
-        vec![&self.kernel]
-    }
-
-    fn output(&self) -> &OutputArgs {
-        &self.output
+    fn common(&self) -> Common<'_> {
+        Common {
+            files: from_ref(&self.kernel),
+            launch: &self.launch,
+            bind: &self.bind,
+            output: &self.output,
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! The flags of `volta lift`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::slice::from_ref;
 
 use clap::Args;
 use volta::spec::manifest::{Settings, Side};
 
-use super::{BindArgs, Flags, LaunchArgs, OutputArgs, settings};
+use super::{BindArgs, Common, Flags, LaunchArgs, OutputArgs};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -35,19 +36,16 @@ impl Flags for LiftArgs {
         Ok(Settings {
             kernel: Some(Side::path(&self.kernel)),
             entry: self.entry.clone(),
-            ..settings(&self.launch, &self.bind, Some(&self.output))?
+            ..self.common().settings()?
         })
     }
 
-    fn spec(&self) -> Option<&Path> {
-        self.bind.spec.as_deref()
-    }
-
-    fn files(&self) -> Vec<&Path> {
-        vec![&self.kernel]
-    }
-
-    fn output(&self) -> &OutputArgs {
-        &self.output
+    fn common(&self) -> Common<'_> {
+        Common {
+            files: from_ref(&self.kernel),
+            launch: &self.launch,
+            bind: &self.bind,
+            output: &self.output,
+        }
     }
 }

@@ -1,24 +1,23 @@
 //! Why the CTAs of a grid are run again.
 //!
-//! [`cover`] runs the CTAs of some ranks, each alone or all together in one order, and the refinements of its ladder say
+//! A [`Grid`] runs the CTAs of some ranks, each alone or all together in one order, and the refinements of its ladder say
 //! what the next run knows: which arrays are written, that values are needed, which loads reach nothing, the order of the
 //! steps that matter, and which lanes run together.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::explore::{Reason, Refinement, Stage, Step, refined};
+use crate::explore::{Reason, Refinement, Stage, Step};
+use crate::kernel::awaits::awaits;
 use crate::sim::strong::hold::{Plan, Steps};
 use crate::sim::unused::Foreign;
 use crate::sim::{Finding, Noting, UnknownKind};
 use crate::spec::{Converged, Resolved};
 use crate::term::ArrayId;
 
-use super::convergence::Lanes;
 use super::select::Elements;
-use super::together::{Orders, begins_together};
-use super::unused::Unused;
 use super::{Covered, Subject, Whole};
 
 /// Some CTAs of a launch, as something that is run with more or less known.
@@ -74,13 +73,18 @@ impl Ran<'_> {
 }
 
 impl<'a> Grid<'a> {
-    fn new(subject: &'a Subject<'a>, ranks: &'a [u64]) -> Self {
+    pub(super) fn new(subject: &'a Subject<'a>, ranks: &'a [u64]) -> Self {
         Grid {
             subject,
             ranks,
             modes: Default::default(),
             plan: OnceCell::new(),
         }
+    }
+
+    /// What all orders of the launch have in common.
+    pub(super) fn plan(&self) -> &Plan {
+        self.plan.get_or_init(|| plan(self.subject))
     }
 
     /// True if nobody asks for the values that are written.
@@ -118,11 +122,10 @@ impl<'g> Stage for &'g Grid<'_> {
         let subject = grid.subject(known);
         let limits = subject.limits(subject.deciding.limits.memory);
         if let Some(first) = &known.order {
-            let plan = grid.plan.get_or_init(|| super::together::plan(&subject));
             let mut noting = Noting::default();
             noting.known.order = Some(Plan {
                 first: first.clone(),
-                ..plan.clone()
+                ..grid.plan().clone()
             });
             let mut outcome = subject.settled(0, &limits, &noting);
             let steps = outcome.steps.take().unwrap_or_default();
@@ -163,8 +166,16 @@ impl<'g> Stage for &'g Grid<'_> {
     }
 }
 
+/// What all orders of a launch have in common.
+pub(super) fn plan(subject: &Subject) -> Plan {
+    Plan {
+        awaits: Arc::new(awaits(subject.kernel)),
+        first: Vec::new(),
+    }
+}
+
 /// No CTAs, because of a limit.
-fn limit(message: String) -> Covered {
+pub(super) fn limit(message: String) -> Covered {
     let mut out = Covered::default();
     out.outcome.unknowns.push(Finding {
         kind: UnknownKind::Limit,
@@ -175,37 +186,8 @@ fn limit(message: String) -> Covered {
     out
 }
 
-/// Runs the CTAs of these ranks, which ascend, again with more known as long as that says more.
-pub(crate) fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
-    let grid = Grid::new(subject, ranks);
-    let begins_together = begins_together(subject, ranks);
-    let known = Knowledge {
-        without_values: subject.without_values,
-        order: begins_together.then(Vec::new),
-        ..Knowledge::default()
-    };
-    let ran = refined(
-        &&grid,
-        known,
-        &mut [
-            &mut Noted,
-            &mut Meeting,
-            &mut Unused::default(),
-            &mut Orders::new(begins_together),
-            &mut Lanes::default(),
-        ],
-    );
-    match ran {
-        Ran::Covered(covered) => *covered,
-        // The refinements leave none of these.
-        Ran::Open(_) | Ran::Apart(_) | Ran::Order(_) => {
-            limit("what the CTAs leave together was not looked at".into())
-        }
-    }
-}
-
 /// Reads of each array that turns out to be written by a CTA are noted.
-struct Noted;
+pub(super) struct Noted;
 
 impl<'g> Refinement<&'g Grid<'_>> for Noted {
     fn reason(&self) -> Reason {
@@ -226,7 +208,7 @@ impl<'g> Refinement<&'g Grid<'_>> for Noted {
 }
 
 /// Values are computed where CTAs meet.
-struct Meeting;
+pub(super) struct Meeting;
 
 impl<'g> Refinement<&'g Grid<'_>> for Meeting {
     fn reason(&self) -> Reason {

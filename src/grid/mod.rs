@@ -20,6 +20,7 @@ use rustc_hash::FxHashSet;
 use crate::answer::Assumption;
 use crate::bits::canon::{self, Canon, Reader};
 use crate::decide;
+use crate::explore::refined;
 use crate::kernel::rechecked::rechecked;
 use crate::kernel::{AtomOp, Kernel, Pc};
 use crate::progress;
@@ -55,9 +56,11 @@ mod together;
 mod unused;
 
 use between::{Between, Found, Record, Trouble};
+use convergence::Lanes;
 pub use discharge::{HAPPENS, discharge};
-use ladder::Obstacle;
-pub(crate) use ladder::cover;
+use ladder::{Grid, Meeting, Noted, Obstacle, Ran, limit};
+use together::{Orders, begins_together};
+use unused::Unused;
 
 use discharge::merge;
 use memory::{Initials, Memory};
@@ -242,6 +245,35 @@ pub fn all(subject: &Subject) -> Covered {
     }
     let ranks: Vec<u64> = (0..count).collect();
     cover(subject, &ranks)
+}
+
+/// Runs the CTAs of these ranks, which ascend, again with more known as long as that says more.
+pub(crate) fn cover(subject: &Subject, ranks: &[u64]) -> Covered {
+    let grid = Grid::new(subject, ranks);
+    let begins_together = begins_together(subject, ranks);
+    let known = ladder::Knowledge {
+        without_values: subject.without_values,
+        order: begins_together.then(Vec::new),
+        ..ladder::Knowledge::default()
+    };
+    let ran = refined(
+        &&grid,
+        known,
+        &mut [
+            &mut Noted,
+            &mut Meeting,
+            &mut Unused::default(),
+            &mut Orders::new(begins_together),
+            &mut Lanes::default(),
+        ],
+    );
+    match ran {
+        Ran::Covered(covered) => *covered,
+        // The refinements leave none of these.
+        Ran::Open(_) | Ran::Apart(_) | Ran::Order(_) => {
+            limit("what the CTAs leave together was not looked at".into())
+        }
+    }
 }
 
 /// The CTAs so far.

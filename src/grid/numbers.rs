@@ -3,18 +3,15 @@
 //! That is one order of the CTAs, in which counters, flags and float sums in memory have the values that they have
 //! in it. What other orders would change is found as elsewhere, by `between`, from the accesses of each CTA.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashSet;
 
 use crate::kernel::Pc;
-use crate::kernel::awaits::awaits;
 use crate::sim::numbers::Memory;
-use crate::sim::strong::hold::Plan;
 use crate::sim::strong::{concerns, waits};
 use crate::sim::{Finding, Knowledge, Noting, UnknownKind};
 use crate::term::ArrayId;
 
+use super::ladder::plan;
 use super::{Covered, MAX_CTAS, Subject, Whole};
 
 /// Most threads of a grid that runs together though its CTAs could run one after the other.
@@ -53,10 +50,7 @@ fn each(subject: &Subject, ranks: &[u64], stuck: bool) -> (Covered, Option<Memor
     let limits = subject.limits(subject.deciding.limits.memory);
     let together = subject.resolved.mode.together;
     // One after the other, CTAs that wait for each other get nowhere.
-    let following = together.then(|| Plan {
-        awaits: Arc::new(awaits(subject.kernel)),
-        first: Vec::new(),
-    });
+    let following = together.then(|| plan(subject));
     let mut memory = Memory::default();
     let mut ran = Vec::new();
     let mut done = 0;

@@ -10,14 +10,13 @@
 //! operations), and where they are not, the result is `order-dependent`, with the first step at which the orders part.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use crate::answer::AssumptionKind;
 use crate::explore::{Reason, Refinement, Step};
-use crate::kernel::awaits::{Awaits, awaits};
+use crate::kernel::awaits::Awaits;
 use crate::kernel::{Kernel, Op, Pc};
 use crate::sim::join::{Memories, Symbols};
-use crate::sim::strong::hold::{Choice, Plan, Steps};
+use crate::sim::strong::hold::{Choice, Steps};
 use crate::sim::strong::{concerns, counts, waits};
 use crate::sim::{
     DefectKind, Finding, Obligation, Otherwise, Outcome, Site, Tid, UnknownKind, WarningKind,
@@ -61,14 +60,6 @@ const PROGRESS: &str =
 /// True if all CTAs run together from the start: some wait for others.
 pub(super) fn begins_together(subject: &Subject, ranks: &[u64]) -> bool {
     may_run_together(subject, ranks) && waits(subject.kernel)
-}
-
-/// What all orders of a launch have in common.
-pub(super) fn plan(subject: &Subject) -> Plan {
-    Plan {
-        awaits: Arc::new(awaits(subject.kernel)),
-        first: Vec::new(),
-    }
 }
 
 /// True if the CTAs of these ranks are the whole grid, and how its threads order each other may decide something.
@@ -132,7 +123,7 @@ impl<'g> Refinement<&'g Grid<'_>> for Orders {
     fn look(&mut self, grid: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
         let subject = grid.subject(known);
         let next = match ran {
-            Ran::Order(order) => self.take(&subject, *order),
+            Ran::Order(order) => self.take(&subject, &grid.plan().awaits, *order),
             Ran::Covered(alone) => {
                 if !may_run_together(&subject, grid.ranks) || is_decided(&alone) {
                     return Step::Pass(Ran::Covered(alone));
@@ -177,7 +168,12 @@ impl Orders {
     }
 
     /// Takes what an order leaves.
-    fn take(&mut self, subject: &Subject, (mut ended, steps): (Covered, Steps)) -> Next {
+    fn take(
+        &mut self,
+        subject: &Subject,
+        awaits: &Awaits,
+        (mut ended, steps): (Covered, Steps),
+    ) -> Next {
         let most = match (concerns(subject.kernel), counts(subject.kernel)) {
             (true, _) => MAX_RUNS,
             (false, true) => MAX_COUNTING_RUNS,
@@ -198,11 +194,10 @@ impl Orders {
         let found = !ended.outcome.defects.is_empty() || !ended.outcome.unknowns.is_empty();
         match &mut self.whole {
             _ if steps.redundant => {}
-            _ if found => return self.found(subject, ended, &steps),
+            _ if found => return self.found(subject, awaits, (ended, &steps)),
             None => self.whole = Some((ended, steps.choices)),
             Some((whole, choices)) => {
-                let awaits = awaits(subject.kernel);
-                let by = match by_loads(subject, &awaits, choices, &steps) {
+                let by = match by_loads(subject, awaits, choices, &steps) {
                     Some(sites) => By::Loads(sites),
                     None => By::Order("the order of these steps", parting(choices, &steps.choices)),
                 };
@@ -240,14 +235,19 @@ impl Orders {
     }
 
     /// What is known where an order has a finding.
-    fn found(&mut self, subject: &Subject, mut ended: Covered, steps: &Steps) -> Next {
+    fn found(
+        &mut self,
+        subject: &Subject,
+        awaits: &Awaits,
+        (mut ended, steps): (Covered, &Steps),
+    ) -> Next {
         if steps.doubtful {
             doubt(&mut ended.outcome);
         }
         let whole = self.whole.take();
         // What was there before was never written.
         if let Some((_, choices)) = &whole
-            && let Some(sites) = by_loads(subject, &awaits(subject.kernel), choices, steps)
+            && let Some(sites) = by_loads(subject, awaits, choices, steps)
         {
             let unset = |d: &&mut Finding<DefectKind>| d.kind == DefectKind::UninitializedRead;
             for d in ended.outcome.defects.iter_mut().filter(unset) {

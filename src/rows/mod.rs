@@ -19,7 +19,7 @@ use crate::answer::{
     self, Command, ErrorKind, Failure, Outputs, Part, Report, RowLaunch, UnknownKind, Verdict,
 };
 use crate::bits;
-use crate::check::{Found, assumptions, counted, is_one, limits, ran, times};
+use crate::check::{Found, assumptions, counted, limits, ran, times};
 use crate::decide::{self, Coverage};
 use crate::explain::{self, Decision};
 use crate::found;
@@ -120,7 +120,7 @@ fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failur
 /// Numbers the code of both: a compiler may join a product and a sum in one code and not in another.
 fn number(instances: [&mut Instance; 2]) {
     let all: Vec<&Lowered> = instances.iter().flat_map(|i| &i.lowered).collect();
-    let first = |l: &&Lowered| all.iter().position(|m| is_one(l, m)).unwrap_or(0) as u32;
+    let first = |l: &&Lowered| all.iter().position(|m| l.is_one(m)).unwrap_or(0) as u32;
     let codes: Vec<u32> = all.iter().map(first).collect();
     let of = codes.len() as u32;
     let launches = instances.into_iter().flat_map(|i| &mut i.setup.kernels);
@@ -147,7 +147,7 @@ impl Instance {
 
     /// True if both launch the same code in the same order.
     fn is_of(&self, other: &Instance) -> bool {
-        let same = |(a, b)| is_one(a, b);
+        let same = |(a, b): (&Lowered, &Lowered)| a.is_one(b);
         self.lowered.len() == other.lowered.len()
             && self.lowered.iter().zip(&other.lowered).all(same)
     }

@@ -88,8 +88,14 @@ impl Residues {
                 self.at = At::Zero;
                 // The values are compared.
                 known.without_values = false;
+                return self.pin_more(known);
             }
-            At::Zero => self.zero = out,
+            At::Zero => {
+                self.zero = out;
+                if is_open(&self.zero) {
+                    return self.pin_more(known);
+                }
+            }
             At::Others => {
                 if let Err(open) = self.zero.take_alike(out) {
                     self.zero.unknowns.push(open);
@@ -98,16 +104,6 @@ impl Residues {
                 return self.next(known);
             }
             At::Done => return Some(out),
-        }
-        let begins = known.found.pins == Pins::default();
-        if begins || is_open(&self.zero) {
-            if let Some(more) = known.found.pins.extended(&self.asked) {
-                known.found.pins = more;
-                return None;
-            }
-            if begins || is_open(&self.zero) {
-                return Some(std::mem::take(&mut self.first));
-            }
         }
         let Some(mut cases) = known.found.pins.cases(&self.asked) else {
             return Some(std::mem::take(&mut self.first));
@@ -119,6 +115,17 @@ impl Residues {
         }
         self.at = At::Others;
         self.next(known)
+    }
+
+    /// Lets all residues be 0 of more bases; the first outcome where no more are asked for.
+    fn pin_more(&mut self, known: &mut Knowledge) -> Option<Outcome> {
+        match known.found.pins.extended(&self.asked) {
+            Some(more) => {
+                known.found.pins = more;
+                None
+            }
+            None => Some(std::mem::take(&mut self.first)),
+        }
     }
 
     fn next(&mut self, known: &mut Knowledge) -> Option<Outcome> {

@@ -184,8 +184,8 @@ fn is_plain(kernel: &Kernel) -> bool {
 /// The ways that a CTA can go at branches whose ways cannot be merged, one after the other.
 #[derive(Default)]
 pub(super) struct Forks {
-    /// The run that asked for them, which stands where ways do not say what every one leaves; what it was told.
-    first: Option<(Ran, Knowledge)>,
+    /// The run that asked for them, which stands where ways do not say what every one leaves.
+    first: Option<Ran>,
     /// Instructions whose conditions are decided.
     apart: FxHashSet<Pc>,
     /// What the runs left, each with what it decided.
@@ -208,7 +208,7 @@ impl Refinement<OneCta<'_>> for Forks {
                 return Step::Pass(ran);
             }
             self.begin();
-            self.first = Some((ran, known.clone()));
+            self.first = Some(ran);
             return self.next(stage, known);
         }
         match ran.obstacle {
@@ -241,7 +241,7 @@ impl Forks {
 
     /// The first run, for the ways do not say more.
     fn give_up(&mut self) -> Step<Ran> {
-        Step::Pass(self.first.take().map(|f| f.0).unwrap_or_default())
+        Step::Pass(self.first.take().unwrap_or_default())
     }
 
     /// Goes the next way; what they come to where there is none.
@@ -263,11 +263,6 @@ impl Forks {
         if self.out.len() + self.open.len() >= MOST || stage.inputs.limits.reached().is_some() {
             return self.give_up();
         }
-        let tracked = std::mem::take(&mut known.tracked);
-        if let Some((_, first)) = &self.first {
-            known.clone_from(first);
-        }
-        known.tracked.extend(tracked);
         // What was found so far is of no way: each begins as the first run did.
         known.without_values = stage.begins_without_values();
         self.given = holds.len();

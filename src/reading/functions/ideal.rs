@@ -152,18 +152,30 @@ fn number(store: &mut TermStore, p: TermId, [a, b]: [TermId; 2]) -> Option<TermI
 
 /// True if a function of some arguments reads no real that operations made in several ways, each with an encoding of its
 /// own.
-pub(super) fn reads_alike(store: &TermStore, (root, arguments): (TermId, &[TermId])) -> bool {
+pub(super) fn reads_alike(store: &TermStore, function: (TermId, &[TermId])) -> bool {
+    all_read(store, function, |_, real| store.is_made_alike(real))
+}
+
+/// True if something holds of each real whose encoding a function of some arguments reads.
+fn all_read(
+    store: &TermStore,
+    (root, arguments): (TermId, &[TermId]),
+    mut holds: impl FnMut(Fmt, TermId) -> bool,
+) -> bool {
     let (mut seen, mut open) = (FxHashSet::default(), vec![root]);
     while let Some(t) = open.pop() {
         if arguments.contains(&t) || !seen.insert(t) {
             continue;
         }
-        if let Term::OfReal { real, .. } = store.get(t)
-            && !store.is_made_alike(real)
+        if let Term::OfReal { fmt, real } = store.get(t)
+            && !holds(fmt, real)
         {
             return false;
         }
-        store.children(t, |c| open.push(c));
+        match store.as_made(t) {
+            Some(made) => open.push(made.real()),
+            None => store.children(t, |c| open.push(c)),
+        }
     }
     true
 }
@@ -265,27 +277,13 @@ impl Ideal {
         &self,
         store: &TermStore,
         terms: &[TermId],
-        (root, arguments): (TermId, &[TermId]),
+        function: (TermId, &[TermId]),
     ) -> bool {
         let mut read: FxHashMap<(Fmt, TermId), TermId> = FxHashMap::default();
-        let mut seen = FxHashSet::default();
-        let mut open = vec![root];
-        while let Some(t) = open.pop() {
-            if arguments.contains(&t) || !seen.insert(t) {
-                continue;
-            }
-            if let Term::OfReal { fmt, real } = store.get(t) {
-                let face = store.face(real);
-                let image = terms.binary_search(&face).map_or(face, |i| self.images[i]);
-                if *read.entry((fmt, image)).or_insert(real) != real || !store.is_made_alike(real) {
-                    return false;
-                }
-            }
-            match store.as_made(t) {
-                Some(made) => open.push(made.real()),
-                None => store.children(t, |c| open.push(c)),
-            }
-        }
-        true
+        all_read(store, function, |fmt, real| {
+            let face = store.face(real);
+            let image = terms.binary_search(&face).map_or(face, |i| self.images[i]);
+            *read.entry((fmt, image)).or_insert(real) == real && store.is_made_alike(real)
+        })
     }
 }
