@@ -5,9 +5,8 @@ use std::slice::from_ref;
 use rayon::prelude::*;
 
 use crate::answer::Failure;
-use crate::check::ran;
 use crate::decide;
-use crate::found::launches::Ran;
+use crate::found::launches::{Ran, ran};
 use crate::grid::{self, Covered, Subject};
 use crate::input::{self, Files, Lowered};
 use crate::kernel::Kernel;

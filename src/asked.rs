@@ -87,31 +87,46 @@ fn remember(setup: &mut Setup, lowered: &[Lowered]) {
     }
 }
 
+/// Something whose numbers can remember how they were made.
+pub(crate) trait Remembers: Stage {
+    /// Whether they do.
+    fn made(known: &mut Self::Knowledge) -> &mut bool;
+
+    /// Whether a run in which they do not is to be made again with numbers that do: bits of computed numbers decide
+    /// something.
+    fn asks(&self, ran: &Self::Ran) -> bool;
+}
+
+impl<L: Fn(&Setup, bool) -> Ran> Remembers for Question<'_, L> {
+    fn made(known: &mut Knowledge) -> &mut bool {
+        &mut known.made
+    }
+
+    fn asks(&self, ran: &Ran) -> bool {
+        let is_over = || self.limits.reached().is_some();
+        let forgot = |a: &Answered| a.forgot && !(a.report.is_some() && is_over());
+        self.may_remember && ran.as_ref().is_ok_and(forgot)
+    }
+}
+
 /// Numbers remember how they were made where bits of computed numbers decide something.
 pub(crate) struct Made;
 
-impl<L: Fn(&Setup, bool) -> Ran> Refinement<Question<'_, L>> for Made {
+impl<S: Remembers> Refinement<S> for Made {
     fn reason(&self) -> Reason {
         Reason::Made
     }
 
-    fn look(&mut self, question: &Question<L>, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
-        let Ok(Answered {
-            report,
-            forgot: true,
-        }) = &ran
-        else {
-            return Step::Pass(ran);
-        };
-        let may = question.may_remember && !known.made;
-        if !may || report.is_some() && question.limits.reached().is_some() {
+    fn look(&mut self, stage: &S, known: &mut S::Knowledge, ran: S::Ran) -> Step<S::Ran> {
+        let made = S::made(known);
+        if *made || !stage.asks(&ran) {
             return Step::Pass(ran);
         }
-        known.made = true;
+        *made = true;
         Step::Again
     }
 
-    fn reset(&mut self, known: &mut Knowledge) {
-        known.made = false;
+    fn reset(&mut self, known: &mut S::Knowledge) {
+        *S::made(known) = false;
     }
 }

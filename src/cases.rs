@@ -22,7 +22,7 @@ use crate::answer::{
 use crate::asked::{Answered, Knowledge, Made, Question};
 use crate::explain::text;
 use crate::explore::{Reason, Refinement, Step, refined};
-use crate::found::join;
+use crate::found::join::join;
 use crate::grid::HAPPENS;
 use crate::spec::{ElemTy, Origin, Setup, Value};
 use crate::term::ArrayId;
@@ -216,7 +216,10 @@ impl Contents {
 
 /// True if an answer is open because of what data decide.
 fn is_open(report: &Report) -> bool {
-    report.verdict == Verdict::Unknown && report.unknown.iter().any(depends_on_data)
+    // A parameter of which facts allow few values decides as data do, and its binding is not missing then.
+    let bound = [UnknownKind::MissingBinding, UnknownKind::UnboundedLoop];
+    let mut kinds = report.unknown.iter().map(|u| u.kind);
+    report.verdict == Verdict::Unknown && kinds.any(|k| k.is_of_data() || bound.contains(&k))
 }
 
 /// Contents on which the reference leaves its arrays.
@@ -261,20 +264,6 @@ fn claim_nothing(report: &mut Report) {
     report.counterexample = None;
     report.outputs = Outputs::Compared(Vec::new());
     (report.deterministic, report.determinism, report.rounding) = (None, None, None);
-}
-
-fn depends_on_data(u: &Finding<UnknownKind>) -> bool {
-    use UnknownKind::*;
-    matches!(
-        u.kind,
-        // The last two may be about one way of a branch that data decide.
-        DataDependentBranch
-            | DataDependentAddress
-            | MissingBinding
-            | UnboundedLoop
-            | Undecided
-            | Undefined
-    )
 }
 
 /// True if nothing is open but that there is nothing to compare.

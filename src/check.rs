@@ -11,10 +11,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::alone::bound;
-use crate::answer::coverage::Looked;
 use crate::answer::{
-    self, Assumption, Command, DefectKind, Determinism, ErrorKind, Failure, Finding, Outputs, Part,
-    Report, Sides, UnknownKind, Values, Verdict, WarningKind,
+    self, Command, Determinism, ErrorKind, Failure, Finding, Outputs, Part, Report, Sides,
+    UnknownKind, Values, Verdict,
 };
 use crate::asked::{Answered, Question};
 use crate::bits;
@@ -24,8 +23,8 @@ use crate::decide::{self, bounds};
 use crate::explain::{self, Counterexample, Decision};
 use crate::explore;
 use crate::formula;
-use crate::found::precision::{Rounds, precision};
-use crate::found::{self, Described, Ran};
+use crate::found::findings::{Found, Moments, take_defects};
+use crate::found::launches::{self, Ran, ran};
 use crate::grid::prepared::Runs;
 use crate::grid::sequence::Ended;
 use crate::grid::{Subject, scope, select};
@@ -112,7 +111,7 @@ fn judged(
         .map(|&side| input::launches(layers, side, files));
     let specs: Vec<Vec<KernelSpec>> = specs.collect::<Result<_, _>>()?;
     let specs = specs.concat();
-    let limits = limits(&options, start);
+    let limits = options.limits(start);
     let alone = [
         (options.rounding > 0, "--rounding"),
         (options.certificate, "--certificate"),
@@ -194,14 +193,10 @@ pub(crate) fn take_real_equal(outcome: &mut Outcome, forgotten: bool) {
     let races = take_defects(outcome, |k| k == sim::WarningKind::RealEqualRace);
     match forgotten {
         false => outcome.defects.extend(races),
-        true => outcome
-            .unknowns
-            .extend(races.into_iter().map(|f| sim::Finding {
-                kind: UnknownKind::Limit,
-                message: f.message,
-                count: f.count,
-                sites: f.sites,
-            })),
+        true => {
+            let open = races.into_iter().map(|f| f.of(UnknownKind::Limit));
+            outcome.unknowns.extend(open);
+        }
     }
 }
 
@@ -223,23 +218,32 @@ struct Asked<'a> {
 }
 
 /// A pair that was run, with what is left to be decided of it.
-struct Simulated {
-    found: Found,
-    kernels: Vec<Described>,
-    precision: answer::Precision,
+struct Simulated<'a> {
+    found: Found<'a>,
+    /// An integer of the formula may be beyond the type of its element.
+    beyond: bool,
     /// Something that differs by rounding alone stands for one number.
     merged: bool,
     /// Rounding may turn a test over.
     flips: bool,
     coverage: [decide::Coverage; 2],
-    looked: Vec<Looked>,
     rounding: Option<answer::Rounding>,
     /// What the launches of each side that has some wrote.
     launches: Vec<(Which, Ended)>,
     ended: Instant,
 }
 
-impl Simulated {
+impl Simulated<'_> {
+    /// Says that nothing is proved where an integer of the formula may leave the type of its element.
+    fn add_beyond(&mut self, decision: &Decision) {
+        if self.beyond && decision.verdict == explain::Verdict::Equivalent {
+            let message = "an integer of the formula may be beyond the type of its element, which no kernel can write: \
+                           say with --assume in which range the inputs lie, or limit it with min and max";
+            let open = Finding::new(Part::Reference, UnknownKind::Undecided, message);
+            self.found.unknown.push(open);
+        }
+    }
+
     /// Measures what rounding does to the outputs.
     fn measure(
         &mut self,
@@ -260,7 +264,7 @@ impl Simulated {
     }
 }
 
-impl Found {
+impl Found<'_> {
     /// Adds what the reads at places that data choose come to.
     fn add_bounds(
         &mut self,
@@ -272,10 +276,7 @@ impl Found {
         // A formula has no launches, and its reads are not listed as those of a kernel are.
         if !reference.is_empty() {
             let left_out = bounds::left_out(a, arrays, options);
-            let left_out = found::launches::unknowns(reference, &left_out).into_iter();
-            self.warnings.extend(
-                left_out.map(|u| Finding::new(u.kernel, WarningKind::Note, u.message).at(u.sites)),
-            );
+            self.note(launches::unknowns(reference, &left_out));
         }
         let settled = bounds::settle(a, b, arrays, (options.seed, &options.limits));
         let outcome = Outcome {
@@ -353,7 +354,7 @@ impl Asked<'_> {
                         .then(|| Draft::new([&reference, &optimized], &setup.arrays));
                     let d = explain::decide(reference, optimized, &setup.arrays, &deciding);
                     simulated.found.add_decision(&d);
-                    simulated.found.add_beyond(&d);
+                    simulated.add_beyond(&d);
                     let proved = d.verdict == explain::Verdict::Equivalent;
                     if proved && !self.is_sequence() && self.limits.reached().is_none() {
                         simulated.found.warnings.extend(range(&subjects, &stats));
@@ -381,10 +382,7 @@ impl Asked<'_> {
         });
         let refuted =
             example.and_then(|e| self.confirmed(&subjects, &stats, e, &mut simulated.found));
-        for ran in &launches {
-            let missing = ran.missing(&simulated.found.unknown);
-            simulated.found.unknown.extend(missing);
-        }
+        simulated.found.miss(&launches);
         let [whatever, otherwise] = [true, false].map(|d| simulated.needs_trees(d));
         let mut report = self.report(setup, simulated, decision, refuted);
         if let Some(built) = &self.built {
@@ -479,13 +477,15 @@ impl Asked<'_> {
     }
 
     /// What the runs found, and what each left.
-    fn simulated(&self, ran: &[&[Ran]], scope: scope::Scope) -> (Simulated, [Outcome; 2]) {
+    fn simulated<'r>(
+        &self,
+        ran: &[&[Ran<'r>]],
+        scope: scope::Scope,
+    ) -> (Simulated<'r>, [Outcome; 2]) {
         let ended = Instant::now();
         let mut found = Found::default();
-        let (mut kernels, mut rounds) = (Vec::new(), Vec::new());
         let mut ended_sides: Vec<(Which, Ended)> = Vec::new();
-        let (mut merged, mut flips) = (false, false);
-        let mut looked = Vec::new();
+        let (mut merged, mut flips, mut beyond) = (false, false, false);
         let mut sides = ran.iter().zip(self.sides(self.lowered));
         let mut formula = self.formula;
         let runs = scope.kernels.map(|mut side| {
@@ -494,38 +494,24 @@ impl Asked<'_> {
                 None => sides.next(),
             };
             let Some((launches, lowered)) = next else {
+                beyond |= side.outcome.beyond;
                 found.add_formula(&side.outcome);
                 return side.outcome;
             };
-            kernels.push(found::launches::describe(launches, &side));
-            found.add_side(launches, lowered, &side);
-            looked.extend(found.add_looked(launches, &side));
             merged |= side.outcome.store.has_merged();
             flips |= side.outcome.store.has_flips();
-            // What `--strict` makes defects leaves the values known, so that they are still compared.
-            let strict = match self.options.strict {
-                true => make_strict(&mut side.outcome),
-                false => Vec::new(),
-            };
-            found.add(launches, &side.outcome);
-            found
-                .defects
-                .extend(found::launches::defects(launches, &strict));
-            rounds.push(Rounds::of(launches, &side));
+            found.add_side((launches, lowered), &mut side, self.options.strict);
             let outcome = std::mem::take(&mut side.outcome);
             ended_sides.extend(launches.first().map(|l| (l.spec.which, side)));
             outcome
         });
-        let (precision, narrower) = precision(&rounds, self.options.precision);
-        found.warnings.extend(narrower);
+        found.compare_rounds(self.options.precision);
         let simulated = Simulated {
             found,
-            kernels,
-            precision,
+            beyond,
             merged,
             flips,
             coverage: scope.coverage,
-            looked,
             rounding: None,
             launches: ended_sides,
             ended,
@@ -566,7 +552,7 @@ impl Asked<'_> {
         subjects: &[Subject<'_>],
         stats: &[sim::Stats],
         example: Counterexample,
-        found: &mut Found,
+        found: &mut Found<'_>,
     ) -> Option<answer::Counterexample> {
         // One launch alone is run on numbers.
         let confirmed = match self.limits.reached() {
@@ -618,29 +604,24 @@ impl Asked<'_> {
             None if proved && found.unknown.is_empty() => Values::Equal,
             None => Values::Unknown,
         };
-        let (start, parsed) = self.times;
+        let moments = Moments {
+            read: self.times,
+            ran: simulated.ended,
+        };
         let mut report = Report {
             verdict,
             values: Some(values),
-            defects: found.defects,
-            warnings: found.warnings,
-            unknown: found.unknown,
             counterexample,
             outputs: Outputs::Compared(outputs.iter().map(Into::into).collect()),
             probabilistic: chance.as_ref().map(Into::into),
-            assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
-            precision: simulated.precision,
-            looked: simulated.looked,
             rounding: simulated.rounding,
-            ..found::begin(Command::Check, simulated.kernels, self.options)
+            ..found.report((Command::Check, self.options), setup, moments)
         };
         if let Some(f) = self.formula {
             let formula = f.source.text.clone();
             report.reference = Some(answer::Subject::Formula { formula });
         }
         report.stats.decision = counts;
-        report.stats.seconds = times(start, parsed, simulated.ended);
-        report.deny(&self.options.deny);
         report
     }
 }
@@ -667,157 +648,30 @@ fn is_loose(unknown: &Finding<UnknownKind>) -> bool {
     unknown.kind == UnknownKind::BitsOfRounded
 }
 
-/// What the answer rests on: that of the bindings first, each once.
-pub(crate) fn assumptions(mut first: Vec<Assumption>, then: Vec<Assumption>) -> Vec<Assumption> {
-    for a in then {
-        if !first.contains(&a) {
-            first.push(a);
-        }
-    }
-    first
-}
-
-/// The limits of a run that started at `start`.
-pub(crate) fn limits(options: &Options, start: Instant) -> Limits {
-    Limits {
-        deadline: options.timeout.and_then(|t| start.checked_add(t)),
-        memory: options.memory_limit,
-    }
-}
-
-/// Answers a question within the budget that was given; the answer says what it took.
-pub(crate) fn counted<R: AsMut<answer::Stats>>(
+/// Answers a question within the budget that was given; the answer says what it took, and what of it is denied.
+pub(crate) fn counted<R: AsMut<Report>>(
     layers: Layers,
     answer: impl FnOnce() -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    let (answer, spent) = work::within(layers.options()?.budget, answer);
+    let options = layers.options()?;
+    let (answer, spent) = work::within(options.budget, answer);
     let mut answer = answer?;
-    let stats = answer.as_mut();
+    let report = answer.as_mut();
+    report.deny(&options.deny);
+    let stats = &mut report.stats;
     (stats.work, stats.runs) = (spent.units, explore::counts(&spent.runs));
     Ok(answer)
 }
 
-/// Times of the stages from the moments between them, the last stage ending now.
-pub(crate) fn times(start: Instant, parsed: Instant, simulated: Instant) -> answer::Seconds {
-    let now = Instant::now();
-    answer::Seconds {
-        parse: (parsed - start).as_secs_f64(),
-        simulate: (simulated - parsed).as_secs_f64(),
-        decide: (now - simulated).as_secs_f64(),
-        total: (now - start).as_secs_f64(),
-    }
-}
-
-/// The launches of a command.
-pub(crate) fn ran<'a>(
-    specs: &'a [KernelSpec],
-    lowered: &'a [Lowered],
-    setup: &'a Setup,
-) -> Vec<Ran<'a>> {
-    let all = specs.iter().zip(lowered).zip(&setup.kernels);
-    let one = |((spec, lowered), resolved): ((&'a KernelSpec, &'a Lowered), &'a Resolved)| Ran {
-        spec,
-        kernel: &lowered.kernel,
-        launch: &resolved.launch,
-        resolved,
-    };
-    all.map(one).collect()
-}
-
-/// Takes the warnings that `--strict` makes defects out of an outcome, as defects.
-pub(crate) fn make_strict(outcome: &mut Outcome) -> Vec<sim::Finding<DefectKind>> {
-    take_defects(outcome, |k| k.named().is_strict())
-}
-
-/// Takes the warnings of some kinds out of an outcome, as data races.
-pub(crate) fn take_defects(
-    outcome: &mut Outcome,
-    kinds: impl Fn(sim::WarningKind) -> bool,
-) -> Vec<sim::Finding<DefectKind>> {
-    let warnings = std::mem::take(&mut outcome.warnings);
-    let (defects, warnings) = warnings.into_iter().partition(|w| kinds(w.kind));
-    outcome.warnings = warnings;
-    let defect = |w: sim::Finding<sim::WarningKind>| sim::Finding {
-        kind: DefectKind::DataRace,
-        message: w.message,
-        count: w.count,
-        sites: w.sites,
-    };
-    let defects: Vec<_> = defects;
-    defects.into_iter().map(defect).collect()
-}
-
-/// Everything that the runs and the decision found, in the order of the kernels.
-#[derive(Default)]
-pub(crate) struct Found {
-    pub defects: Vec<Finding<DefectKind>>,
-    pub warnings: Vec<Finding<WarningKind>>,
-    pub unknown: Vec<Finding<UnknownKind>>,
-    pub assumptions: Vec<Assumption>,
-    /// An integer of the formula may be beyond the type of its element.
-    beyond: bool,
-}
-
-impl Found {
-    /// Adds what is known of the launches of a side beside the findings of their runs.
-    pub(crate) fn add_side(&mut self, launches: &[Ran], lowered: &[Lowered], side: &Ended) {
-        for ((ran, lowered), covered) in launches.iter().zip(lowered).zip(&side.launches) {
-            self.warnings.extend(ran.partial(covered));
-            self.warnings.extend(lowered.warnings.iter().cloned());
-        }
-    }
-
-    /// Adds what the launches of a side were too small to show; the conditions that they came to.
-    pub(crate) fn add_looked(&mut self, launches: &[Ran], side: &Ended) -> Vec<Looked> {
-        let mut looked = Vec::new();
-        let has_ended = side.outcome.defects.is_empty() && side.outcome.unknowns.is_empty();
-        for (ran, covered) in launches.iter().zip(&side.launches) {
-            if has_ended {
-                self.warnings.extend(ran.thin(&covered.outcome));
-            }
-            looked.extend(ran.looked(&covered.outcome));
-        }
-        looked
-    }
-
-    /// Adds the findings of the runs of a side.
-    pub(crate) fn add(&mut self, launches: &[Ran], outcome: &Outcome) {
-        use found::launches::{defects, unknowns, warnings};
-        self.defects.extend(defects(launches, &outcome.defects));
-        self.warnings.extend(warnings(launches, &outcome.warnings));
-        self.unknown.extend(unknowns(launches, &outcome.unknowns));
-        self.unknown
-            .extend(unknowns(launches, &outcome.by_schedule));
-        for a in &outcome.assumptions {
-            if !self.assumptions.contains(a) {
-                self.assumptions.push(a.clone());
-            }
-        }
-    }
-
+impl Found<'_> {
     /// Adds what is not known of a formula.
     fn add_formula(&mut self, outcome: &Outcome) {
-        self.beyond |= outcome.beyond;
-        self.assumptions.extend(outcome.assumptions.iter().cloned());
-        self.unknown
-            .extend(outcome.unknowns.iter().map(|u| Finding {
-                count: u.count,
-                ..Finding::new(Part::Reference, u.kind, &u.message)
-            }));
-    }
-
-    /// Says that nothing is proved where an integer of the formula may leave the type of its element.
-    fn add_beyond(&mut self, decision: &Decision) {
-        if !self.beyond || decision.verdict != explain::Verdict::Equivalent {
-            return;
-        }
-        let message = "an integer of the formula may be beyond the type of its element, which no kernel can write: \
-                       say with --assume in which range the inputs lie, or limit it with min and max";
-        self.unknown.push(Finding::new(
-            Part::Reference,
-            UnknownKind::Undecided,
-            message,
-        ));
+        self.assume(&outcome.assumptions);
+        let unknowns = outcome.unknowns.iter();
+        self.unknown.extend(unknowns.map(|u| Finding {
+            count: u.count,
+            ..Finding::new(Part::Reference, u.kind, &u.message)
+        }));
     }
 
     /// What known inputs show stands for all that is open; the input, if it tells outputs apart.
@@ -841,23 +695,6 @@ impl Found {
         let order = [UnknownKind::DifferentOrder, UnknownKind::Contraction];
         if let Some(u) = self.unknown.iter_mut().find(|u| order.contains(&u.kind)) {
             u.sites = sites;
-        }
-    }
-
-    fn add_decision(&mut self, d: &Decision) {
-        let warnings = d.warnings.iter();
-        let warning = |(k, m): &(sim::WarningKind, String)| Finding::new(Part::Pair, k.named(), m);
-        self.warnings.extend(warnings.map(warning));
-        let unknown = d.unknowns.iter().map(|u| Finding {
-            difference: u.difference.clone(),
-            count: u.count,
-            ..Finding::new(Part::Pair, u.kind, &u.message)
-        });
-        self.unknown.extend(unknown);
-        for a in &d.assumptions {
-            if !self.assumptions.contains(a) {
-                self.assumptions.push(a.clone());
-            }
         }
     }
 }

@@ -11,9 +11,11 @@ use std::time::Instant;
 
 use indexmap::IndexMap;
 
-use crate::answer::{self, Class, Command, ErrorKind, Failure, Part, Report, UnknownKind, Verdict};
+use crate::answer::{
+    self, Assumption, Class, Command, ErrorKind, Failure, Part, Report, UnknownKind, Verdict,
+};
 use crate::check::{Among, check_among, counted};
-use crate::found;
+use crate::found::{self, join};
 use crate::grid::prepared::Runs;
 use crate::input::Files;
 use crate::spec::{Layers, Settings};
@@ -102,7 +104,6 @@ fn classes_of(layers: Layers, files: &Files, runs: &Runs) -> Result<Report, Fail
     }
     report.classes = Some(sorted);
     report.stats.seconds.total = start.elapsed().as_secs_f64();
-    report.deny(&options.deny);
     Ok(report)
 }
 
@@ -130,26 +131,10 @@ fn mirror(sorted: &mut [Class]) {
 /// Adds what one comparison found to the whole.
 fn add(report: &mut Report, pair: Report) {
     report.inputs.files.extend(pair.inputs.files);
-    for defect in pair.defects {
-        if !report.defects.iter().any(|d| d.message == defect.message) {
-            report.defects.push(defect);
-        }
-    }
-    for warning in pair.warnings {
-        if !report.warnings.iter().any(|w| w.message == warning.message) {
-            report.warnings.push(warning);
-        }
-    }
-    for unknown in pair.unknown {
-        if !report.unknown.iter().any(|u| u.message == unknown.message) {
-            report.unknown.push(unknown);
-        }
-    }
-    for assumption in pair.assumptions {
-        if !report.assumptions.contains(&assumption) {
-            report.assumptions.push(assumption);
-        }
-    }
+    join::findings(&mut report.defects, pair.defects);
+    join::findings(&mut report.warnings, pair.warnings);
+    join::findings(&mut report.unknown, pair.unknown);
+    Assumption::unite(&mut report.assumptions, pair.assumptions);
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use crate::alone::Alone;
 use crate::answer::{Failure, Kind};
-use crate::check::limits;
 use crate::input::{self, File, Files, Lowered};
 use crate::norm::{self, Normalizer};
 use crate::ptx;
@@ -52,7 +51,7 @@ pub fn terms(layers: Layers, files: &Files) -> Result<String, Failure> {
 pub fn canon(layers: Layers, files: &Files) -> Result<String, Failure> {
     let start = Instant::now();
     let limits = norm::Limits {
-        deadline: limits(&layers.options()?, start).deadline,
+        deadline: layers.options()?.limits(start).deadline,
         stopped: spec::limits::stopped,
         ..norm::Limits::default()
     };
@@ -127,7 +126,7 @@ fn run_noting(
         lowered, mut setup, ..
     } = Alone::read(layers, None, files)?;
     let resolved = setup.kernels.remove(0);
-    let limits = limits(&options, start);
+    let limits = options.limits(start);
     let inputs = sim::Inputs {
         kernel: &lowered.kernel,
         launch: &resolved.launch,

@@ -9,12 +9,16 @@
 //! The driver is [`refined`]. Every run that is made again is counted by the name of its refinement (`stats.runs`), and
 //! there is one bound of all of them together, beside that of each refinement.
 //!
+//! What looks for one input, one schedule or one launch on which something shows is a search ([`found`]): what it does not
+//! find says nothing of the others. Its runs are counted too, and it ends at the bound of its reason without a word.
+//!
 //! Sound: what is passed on is a run, or a join of runs, that the refinement shows to speak for every execution; where a
 //! bound ends the runs, the answer is a limit that names the refinement, and nothing of them is passed on.
 
 use indexmap::IndexMap;
 
 use crate::answer::tables::AboutRuns;
+use crate::spec::Limits;
 use crate::work;
 
 /// Runs that a CTA, a grid or a question makes again, each with all that is part of it.
@@ -72,10 +76,16 @@ reasons! {
     Orders of "grid", (1 << 10) + 1, "orders", "all CTAs run together, and strong accesses come in another order";
     /// Which lanes run together decides something.
     Lanes of "grid", 6, "lanes", "activemask names other lanes";
+    /// What makes the optimized side defective may be an input on which the reference is not defined.
+    Premises of "pair", 1, "premises", "inputs are those on which the reference is defined";
     /// Bits of computed numbers decide something.
     Made of "question", 1, "made", "numbers remember how they were made";
     /// Data decide something, and facts allow few contents of them; one run more follows ways instead.
     Contents of "question", 65, "contents", "an array has one of the contents that --assume allows";
+    /// Data decide something, and one input may show what it comes to.
+    Inputs of "search", 64, "inputs", "kernels are run on known data";
+    /// The bits of an output may depend on the schedule.
+    Schedules of "search", 64, "schedules", "a kernel is run on known data in another order";
 }
 
 const _: () = assert!(ALL.len() <= work::REASONS);
@@ -130,6 +140,36 @@ pub trait Refinement<S: Stage> {
 
     /// Begins anew, since a later refinement asks for another run.
     fn reset(&mut self, knowledge: &mut S::Knowledge);
+}
+
+/// What one input of a search comes to.
+pub enum Look<T> {
+    /// It shows this.
+    Shows(T),
+    /// It shows nothing; another one may.
+    Next,
+    /// No other one will show anything.
+    End,
+}
+
+/// What the first of some inputs shows that shows anything. What none shows counts for nothing.
+pub fn found<I, T>(
+    reason: Reason,
+    inputs: impl IntoIterator<Item = I>,
+    limits: &Limits,
+    mut look: impl FnMut(I) -> Look<T>,
+) -> Option<T> {
+    for input in inputs.into_iter().take(reason.most() as usize) {
+        if limits.reached().is_some() || !work::run_again(reason as usize, MOST) {
+            return None;
+        }
+        match look(input) {
+            Look::Shows(shown) => return Some(shown),
+            Look::Next => {}
+            Look::End => return None,
+        }
+    }
+    None
 }
 
 /// What the runs come to that a ladder of refinements asks for.

@@ -7,17 +7,15 @@ use std::slice::from_ref;
 use std::time::Instant;
 
 use crate::alone::{Alone, asked, bound};
-use crate::answer::{self, Command, ErrorKind, Failure, Finding, Report, Verdict};
+use crate::answer::{Command, ErrorKind, Failure, Report, Verdict};
 use crate::any;
 use crate::asked::{Answered, Question};
 use crate::cases;
-use crate::check::{
-    Found, assumptions, counted, limits, make_strict, one_launch_each, ran, take_real_equal, times,
-};
+use crate::check::{counted, one_launch_each, take_real_equal};
 use crate::decide;
 use crate::decide::bounds::Settled;
-use crate::found::precision::{Rounds, precision};
-use crate::found::{self, launches};
+use crate::found::findings::{Found, Moments};
+use crate::found::launches::{self, ran};
 use crate::grid::Subject;
 use crate::grid::sequence::{self, Ended};
 use crate::input::{self, Files, Lowered};
@@ -44,7 +42,7 @@ fn raced(layers: Layers, files: &Files) -> Result<Report, Failure> {
         return any::race(layers, files);
     }
     let specs = input::launches(layers, Which::Kernel, files)?;
-    let limits = limits(&options, start);
+    let limits = options.limits(start);
     if options.deterministic {
         one_launch_each(&specs, "--deterministic")?;
     }
@@ -59,15 +57,13 @@ fn raced(layers: Layers, files: &Files) -> Result<Report, Failure> {
         limits,
         times: (start, parsed),
     };
-    let mut report = cases::answer(&Question {
+    cases::answer(&Question {
         setup: &setup,
         lowered: &lowered,
         limits,
         may_remember: true,
         look: |case: &Setup, may_remember| Ok(looked.judged(case, may_remember)),
-    })?;
-    report.deny(&options.deny);
-    Ok(report)
+    })
 }
 
 /// Whether a launch is free of races for all finite contents of its arrays of floats, the others as they are: then lanes of
@@ -196,11 +192,10 @@ impl Looked<'_> {
         }
         // A race is about bits; what is equal over the reals is none only where a warp stores it at once.
         take_real_equal(&mut side.outcome, forgot);
-        let simulated = Instant::now();
-        if options.strict {
-            let strict = make_strict(&mut side.outcome);
-            side.outcome.defects.extend(strict);
-        }
+        let moments = Moments {
+            read: self.times,
+            ran: Instant::now(),
+        };
         let ran = ran(self.specs, self.lowered, setup);
         // Nor is an output that differs from run to run, but where that is the question.
         let mut by_schedule = Vec::new();
@@ -208,9 +203,7 @@ impl Looked<'_> {
             by_schedule = std::mem::take(&mut side.outcome.by_schedule);
         }
         let mut found = Found::default();
-        found.add_side(&ran, self.lowered, &side);
-        let looked = found.add_looked(&ran, &side);
-        found.add(&ran, &side.outcome);
+        found.add_side((&ran, self.lowered), &mut side, options.strict);
         found.assumptions.extend(places.assumptions);
         found
             .defects
@@ -218,19 +211,16 @@ impl Looked<'_> {
         found
             .unknown
             .extend(launches::unknowns(&ran, &places.unknowns));
-        let noted = launches::unknowns(&ran, &by_schedule).into_iter();
-        found.warnings.extend(
-            noted.map(|u| Finding::new(u.kernel, answer::WarningKind::Note, u.message).at(u.sites)),
-        );
-        let (tried, shown) = trial::alone(setup, &side.outcome, limits, |s| self.run(s).outcome);
+        found.note(launches::unknowns(&ran, &by_schedule));
+        let (tried, shown) = match found.defects.is_empty() {
+            true => trial::alone(setup, &side.outcome, limits, |s| self.run(s).outcome),
+            false => (0, Vec::new()),
+        };
         found.defects.extend(launches::defects(&ran, &shown));
         if tried > 0 && shown.is_empty() {
             found.warnings.push(trial::proves_nothing(tried));
         }
-        for ran in &ran {
-            let missing = ran.missing(&found.unknown);
-            found.unknown.extend(missing);
-        }
+        found.miss(&ran);
         let verdict = match (found.defects.is_empty(), found.unknown.is_empty()) {
             (false, _) => Verdict::Defective,
             (true, false) => Verdict::Unknown,
@@ -241,22 +231,12 @@ impl Looked<'_> {
         let determinism = subjects.first().filter(|_| options.deterministic);
         let determinism = determinism
             .map(|subject| same_bits((subject, &self.lowered[0]), &side.outcome, verdict));
-        let rounds = [Rounds::of(&ran, &side)];
-        let described = vec![launches::describe(&ran, &side)];
-        let mut report = Report {
+        let report = Report {
             verdict,
             deterministic: determinism.as_ref().map(|d| d.answer),
             determinism,
-            defects: found.defects,
-            warnings: found.warnings,
-            unknown: found.unknown,
-            assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
-            looked,
-            precision: precision(&rounds, options.precision).0,
-            ..found::begin(Command::Race, described, options)
+            ..found.report((Command::Race, options), setup, moments)
         };
-        let (start, parsed) = self.times;
-        report.stats.seconds = times(start, parsed, simulated);
         Answered {
             report: Some(report),
             forgot,

@@ -16,10 +16,10 @@ use crate::alone::Alone;
 use crate::answer::{
     self, Command, ErrorKind, Failure, Outputs, Part, Report, UnknownKind, Verdict,
 };
-use crate::check::{Found, assumptions, counted, limits, make_strict, take_defects, times};
+use crate::check::counted;
 use crate::decide;
-use crate::found;
-use crate::found::precision::{Rounds, precision};
+use crate::found::findings::{Found, Moments, take_defects};
+use crate::found::launches;
 use crate::found::values::Values;
 use crate::grid::numbers;
 use crate::grid::sequence::Ended;
@@ -51,16 +51,16 @@ pub fn run(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     counted(layers, || executed(layers, files))
 }
 
-impl AsMut<answer::Stats> for Executed {
-    fn as_mut(&mut self) -> &mut answer::Stats {
-        &mut self.report.stats
+impl AsMut<Report> for Executed {
+    fn as_mut(&mut self) -> &mut Report {
+        &mut self.report
     }
 }
 
 fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
-    let limits = limits(&options, start);
+    let limits = options.limits(start);
     let mut alone = Alone::read(layers, Some(options.seed), files)?;
     let parsed = Instant::now();
     let kernel = alone.lowered.run_by(&alone.setup.kernels[0].mode);
@@ -88,18 +88,17 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         k == WarningKind::RealEqualRace || equal(k) && !are_equal
     });
     covered.outcome.defects.extend(races);
-    let simulated = Instant::now();
-    if options.strict {
-        let strict = make_strict(&mut covered.outcome);
-        covered.outcome.defects.extend(strict);
-    }
+    let moments = Moments {
+        read: (start, parsed),
+        ran: Instant::now(),
+    };
     let notes = order_notes(&mut covered.outcome, &alone.lowered.rechecked());
-    let side = Ended::from(covered);
-    let launches = alone.ran();
+    let mut side = Ended::from(covered);
+    let ran = alone.ran();
+    let lowered = from_ref(&alone.lowered);
     let mut found = Found::default();
-    found.add_side(&launches, from_ref(&alone.lowered), &side);
-    found.add(&launches, &side.outcome);
-    let notes = found::launches::warnings(&launches, &notes);
+    found.add_side((&ran, lowered), &mut side, options.strict);
+    let notes = launches::warnings(&ran, &notes);
     found.warnings.extend(notes);
     // What a run left that a limit ended is no result.
     let is_cut = found.unknown.iter().any(|u| u.kind == UnknownKind::Limit);
@@ -127,22 +126,13 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         (true, false) => Verdict::Unknown,
         (true, true) => Verdict::Ran,
     };
-    let rounds = [Rounds::of(&launches, &side)];
-    let described = vec![found::launches::describe(&launches, &side)];
     let arrays = parameters(setup, resolved, &outputs);
     let written = outputs.iter().map(Values::written).collect();
-    let mut report = Report {
+    let report = Report {
         verdict,
-        defects: found.defects,
-        warnings: found.warnings,
-        unknown: found.unknown,
         outputs: Outputs::Written(written),
-        assumptions: assumptions(setup.assumptions.clone(), found.assumptions),
-        precision: precision(&rounds, options.precision).0,
-        ..found::begin(Command::Run, described, &options)
+        ..found.report((Command::Run, &options), setup, moments)
     };
-    report.stats.seconds = times(start, parsed, simulated);
-    report.deny(&options.deny);
     Ok(Executed {
         report,
         outputs,
@@ -286,12 +276,8 @@ fn order_notes(outcome: &mut Outcome, rechecked: &[Pc]) -> Vec<crate::sim::Findi
         .partition(|u| has_values && u.sites.len() > 1);
     outcome.unknowns = rest;
     let order: Vec<crate::sim::Finding<UnknownKind>> = order;
-    let note = |u: crate::sim::Finding<UnknownKind>| crate::sim::Finding {
-        kind: WarningKind::Note,
-        message: format!("{}; the values are those of one schedule", u.message),
-        count: u.count,
-        sites: u.sites,
-    };
+    let why = "the values are those of one schedule";
+    let note = |u: crate::sim::Finding<UnknownKind>| u.of(WarningKind::Note).because(why);
     order.into_iter().map(note).collect()
 }
 

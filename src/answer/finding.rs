@@ -125,6 +125,15 @@ impl AssumptionKind {
 }
 
 impl Assumption {
+    /// Adds those that are not there yet.
+    pub fn unite(all: &mut Vec<Assumption>, more: impl IntoIterator<Item = Assumption>) {
+        for a in more {
+            if !all.contains(&a) {
+                all.push(a);
+            }
+        }
+    }
+
     /// The same with the place where it was used, which its sentence names.
     pub fn at(mut self, site: Site) -> Assumption {
         self.sites.push(site);

@@ -176,9 +176,19 @@ pub struct Report {
     pub looked: Vec<coverage::Looked>,
 }
 
-impl AsMut<Stats> for Report {
-    fn as_mut(&mut self) -> &mut Stats {
-        &mut self.stats
+impl AsMut<Report> for Report {
+    fn as_mut(&mut self) -> &mut Report {
+        self
+    }
+}
+
+impl Stats {
+    /// What was run again so often that it costs time, in words.
+    pub fn run_again(&self) -> Option<String> {
+        const FEW: u64 = 8;
+        let of = |(name, n): (&String, &u64)| format!("{n} for {name}");
+        let all: Vec<String> = self.runs.iter().map(of).collect();
+        (self.runs.values().sum::<u64>() > FEW).then(|| all.join(", "))
     }
 }
 

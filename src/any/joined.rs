@@ -4,7 +4,7 @@
 //! of one kind whose places one finding names already are more of the same, so that the list does not grow by launch.
 
 use crate::answer::{Finding, Kind, Report, Site};
-use crate::found;
+use crate::found::join;
 
 /// Adds what another launch found to the report of those before it, whose launch the rest of the report stays about.
 pub(super) fn join(all: &mut Report, mut other: Report) {
@@ -19,7 +19,7 @@ pub(super) fn join(all: &mut Report, mut other: Report) {
     findings(&mut all.defects, std::mem::take(&mut other.defects));
     findings(&mut all.warnings, std::mem::take(&mut other.warnings));
     findings(&mut all.unknown, std::mem::take(&mut other.unknown));
-    found::join(all, other);
+    join::join(all, other);
 }
 
 /// Adds findings; those of a kind whose places, or words where they have none, are known are counted.

@@ -6,7 +6,7 @@ use super::lanes::Common;
 use super::limits::MAX_LISTED;
 use super::state::{Accessed, By, Does, Known, Object, Walk};
 use super::words::Places;
-use crate::answer::{AssumptionKind, UnknownKind};
+use crate::answer::{Assumption, AssumptionKind, UnknownKind};
 use crate::kernel::{Access as Modifiers, Addr, Kernel, Pc, RegId, Space, Src, SymbolRef};
 use crate::spec::{ElemTy, Field, Resolved, Value};
 use crate::term::BitsOp;
@@ -523,9 +523,7 @@ impl Walk<'_> {
                         "{} lies at a multiple of {bytes} bytes, which no declaration promises",
                         param.name
                     ));
-                    if !self.out.assumed.contains(&said) {
-                        self.out.assumed.push(said);
-                    }
+                    Assumption::unite(&mut self.out.assumed, [said]);
                 }
                 align.max(bytes)
             }

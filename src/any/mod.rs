@@ -16,7 +16,7 @@ use crate::answer::{
     Assumption, AssumptionKind, Command, DefectKind, Each, Failure, Finding, Launches, Part,
     Report, Scope, Subject, UnknownKind, Verdict, WarningKind, coverage,
 };
-use crate::check::{limits, times};
+use crate::found::findings::Moments;
 use crate::input::{self, Files, Lowered};
 use crate::kernel::{Op, ParamUse};
 use crate::sim::NO_ARRAY;
@@ -231,7 +231,7 @@ impl<'a> Question<'a> {
             spec,
             lowered,
             freedom,
-            limits: limits(&options, start),
+            limits: options.limits(start),
             asked: (options.timeout.map(|t| t.as_secs_f64()), options.budget),
             start,
         })
@@ -402,11 +402,7 @@ impl<'a> Question<'a> {
                 .assumptions
                 .push(AssumptionKind::Written.says(message));
         }
-        for said in proof.assumed {
-            if !report.assumptions.contains(&said) {
-                report.assumptions.push(said);
-            }
-        }
+        Assumption::unite(&mut report.assumptions, proof.assumed);
         joined::findings(&mut report.warnings, proof.warnings);
         self.finish(report)
     }
@@ -638,9 +634,11 @@ impl<'a> Question<'a> {
 
     fn finish(&self, mut report: Report) -> Report {
         report.command = Command::Race;
-        report.stats.seconds = times(self.start, self.start, self.start);
-        let options = report.inputs.options.deny.clone();
-        report.deny(&options);
+        let moments = Moments {
+            read: (self.start, self.start),
+            ran: self.start,
+        };
+        report.stats.seconds = moments.seconds();
         report
     }
 }

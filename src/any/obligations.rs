@@ -182,9 +182,7 @@ impl Prover<'_, '_> {
                 {
                     // Fixed launches take the same for granted.
                     let said = places_lie_in(self.subject.arrays, n);
-                    if !self.out.assumed.contains(&said) {
-                        self.out.assumed.push(said);
-                    }
+                    Assumption::unite(&mut self.out.assumed, [said]);
                     continue;
                 }
                 let (kind, what) = match is_bounded {

@@ -1,8 +1,10 @@
 //! `lift`: what does one kernel compute, as formulas?
 
 use super::{Held, Question, Roles, Sizes};
-use crate::answer::{Answer, Command, Failure, Verdict};
+use crate::answer::{Answer, AtSize, Command, ErrorKind, Failure, Verdict};
+use crate::instances;
 use crate::lift::lift;
+use crate::report::human;
 use crate::spec::{Layers, Settings};
 
 pub(super) struct Lift;
@@ -28,7 +30,19 @@ impl Question for Lift {
 
     fn ask(&self, instances: &[Layers], held: &Held) -> Result<Answer, Failure> {
         let owned = |layers: &Layers| layers.0.iter().map(|&s| s.clone()).collect();
-        let instances: Vec<Vec<Settings>> = instances.iter().map(owned).collect();
-        lift(&instances, held.files)
+        let settings: Vec<Vec<Settings>> = instances.iter().map(owned).collect();
+        let (sizes, results) = lift(&settings, held.files)?;
+        let parts = sizes.into_iter().zip(results);
+        let mut parts = parts.map(|(sizes, result)| AtSize {
+            sizes,
+            result: result.map(human::answer),
+        });
+        match instances.len() {
+            1 => match parts.next() {
+                Some(one) => one.result,
+                None => Err(Failure::new(ErrorKind::Internal, "an instance was lost")),
+            },
+            _ => instances::merge("lift", parts.collect()),
+        }
     }
 }

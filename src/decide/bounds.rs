@@ -311,13 +311,10 @@ pub(crate) fn settle(
         .map(|g| inside(&mut store, g, arrays))
         .collect();
     if !is_satisfiable(&store, &premises, arrays) {
-        out.unknowns.push(Finding {
-            kind: UnknownKind::Undefined,
-            message: "no input was found on which all places that data choose lie in their arrays"
-                .into(),
-            count: 1,
-            sites: Vec::new(),
-        });
+        out.unknowns.push(Finding::new(
+            UnknownKind::Undefined,
+            "no input was found on which all places that data choose lie in their arrays",
+        ));
         return out;
     }
     let [forms, own] = [&reads, &accesses].map(|all| -> Vec<Linear> {
@@ -362,49 +359,27 @@ pub(crate) fn settle(
         match (found, failure(g)) {
             (Some(with), Some(what)) => add(
                 &mut out.defects,
-                Finding {
-                    kind: DefectKind::Assertion,
-                    message: format!(
+                Finding::new(DefectKind::Assertion, format!(
                         "the kernel {what} with {with}, where the reference is defined"
-                    ),
-                    count: 1,
-                    sites,
-                },
+                    )).at(sites),
             ),
             (None, Some(what)) => add(
                 &mut out.unknowns,
-                Finding {
-                    kind: UnknownKind::Undecided,
-                    message: open_failure(what),
-                    count: 1,
-                    sites,
-                },
+                Finding::new(UnknownKind::Undecided, open_failure(what)).at(sites),
             ),
             (Some(with), None) if g.unaligned.is_some() => add(
                 &mut out.defects,
-                Finding {
-                    kind: DefectKind::MisalignedAccess,
-                    message: format!("{place} is not aligned or not inside with {with}"),
-                    count: 1,
-                    sites,
-                },
+                Finding::new(DefectKind::MisalignedAccess, format!("{place} is not aligned or not inside with {with}")).at(sites),
             ),
             (Some(with), None) => add(
                 &mut out.defects,
-                Finding {
-                    kind: DefectKind::OutOfBounds,
-                    message: format!(
+                Finding::new(DefectKind::OutOfBounds, format!(
                         "{place} is outside of it with {with}, where the reference accesses nothing outside"
-                    ),
-                    count: 1,
-                    sites,
-                },
+                    )).at(sites),
             ),
             (None, None) => add(
                 &mut out.unknowns,
-                Finding {
-                    kind: UnknownKind::DataDependentAddress,
-                    message: match fits {
+                Finding::new(UnknownKind::DataDependentAddress, match fits {
                         true => format!(
                             "that {place} lies in it does not follow from what the reference accesses: say what its indices are with --assume '{} in A..B'",
                             chosen_by(&store, g, arrays)
@@ -413,10 +388,7 @@ pub(crate) fn settle(
                             "whether the integers that choose {place} wrap is open: say how large its indices are with --assume '{} in A..B'",
                             chosen_by(&store, g, arrays)
                         ),
-                    },
-                    count: 1,
-                    sites,
-                },
+                    }).at(sites),
             ),
         }
     }

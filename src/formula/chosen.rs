@@ -165,14 +165,7 @@ impl Builder<'_> {
             span,
             unaligned: None,
             fits: Vec::new(),
-            site: Site {
-                launch: 0,
-                cta: None,
-                pc: Pc(0),
-                threads: Vec::new(),
-                text: "reads where data choose".to_string(),
-                around: Vec::new(),
-            },
+            site: Site::new(Pc(0), Vec::new(), "reads where data choose"),
         }
     }
 }

@@ -81,12 +81,7 @@ pub fn expand(
 
 fn stopped(kind: UnknownKind, message: String) -> Outcome {
     let mut out = Outcome::default();
-    out.unknowns.push(Finding {
-        kind,
-        message,
-        count: 1,
-        sites: Vec::new(),
-    });
+    out.unknowns.push(Finding::new(kind, message));
     out
 }
 

@@ -68,16 +68,16 @@ pub(crate) fn join(mine: &mut Report, mut other: Report) {
     both(&mut mine.every_launch, every_launch, |_, _| {});
     both(&mut mine.classes, classes, |_, _| {});
     both(&mut mine.sass, sass, |_, _| {});
-    join_findings(&mut mine.defects, defects);
-    join_findings(&mut mine.warnings, warnings);
-    join_findings(&mut mine.unknown, unknown);
+    findings(&mut mine.defects, defects);
+    findings(&mut mine.warnings, warnings);
+    findings(&mut mine.unknown, unknown);
     mine.denied.extend(denied);
     mine.denied.sort_unstable();
     mine.denied.dedup();
     // One input is enough.
     both(&mut mine.counterexample, counterexample, |_, _| {});
     join_outputs(&mut mine.outputs, outputs);
-    union(&mut mine.assumptions, assumptions, |a, b| a == b);
+    Assumption::unite(&mut mine.assumptions, assumptions);
     both(&mut mine.probabilistic, probabilistic, join_chance);
     if let Some(chance) = &mine.probabilistic {
         say_chance(&mut mine.assumptions, chance);
@@ -130,7 +130,7 @@ fn union<T>(mine: &mut Vec<T>, theirs: Vec<T>, same: impl Fn(&T, &T) -> bool) {
 }
 
 /// Adds findings; one of the same kind at the same places is counted.
-fn join_findings<K: PartialEq>(mine: &mut Vec<Finding<K>>, theirs: Vec<Finding<K>>) {
+pub(crate) fn findings<K: PartialEq>(mine: &mut Vec<Finding<K>>, theirs: Vec<Finding<K>>) {
     let places = |f: &Finding<K>| -> Vec<_> {
         let place = |s: &Site| (s.launch, s.file.clone(), s.line, s.column);
         f.sites.iter().map(place).collect()
@@ -451,3 +451,6 @@ fn join_seconds(mine: &mut Seconds, theirs: Seconds) {
     mine.total = mine.total.max(total);
     mine.simulate = (mine.total - mine.parse - mine.decide).max(0.0);
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,10 +10,11 @@ use crate::answer::{
 };
 use crate::grid::Covered;
 use crate::grid::sequence::Ended;
+use crate::input::Lowered;
 use crate::kernel::{self, Kernel};
 use crate::sim;
 use crate::spec::launch::Selection;
-use crate::spec::{KernelSpec, Launch, Resolved, Unbound};
+use crate::spec::{KernelSpec, Launch, Resolved, Setup, Unbound};
 
 use super::{Described, cause};
 
@@ -94,6 +95,22 @@ impl Ran<'_> {
             Finding::new(self.spec.which.part(), WarningKind::PartialGrid, message)
         })
     }
+}
+
+/// The launches of a command.
+pub(crate) fn ran<'a>(
+    specs: &'a [KernelSpec],
+    lowered: &'a [Lowered],
+    setup: &'a Setup,
+) -> Vec<Ran<'a>> {
+    let all = specs.iter().zip(lowered).zip(&setup.kernels);
+    let one = |((spec, lowered), resolved): ((&'a KernelSpec, &'a Lowered), &'a Resolved)| Ran {
+        spec,
+        kernel: &lowered.kernel,
+        launch: &resolved.launch,
+        resolved,
+    };
+    all.map(one).collect()
 }
 
 /// The part of launches in the command.

@@ -19,12 +19,12 @@ use crate::spec::Options;
 
 mod cause;
 mod coverage;
-mod join;
+pub(crate) mod findings;
+pub(crate) mod join;
 pub mod launches;
 pub mod precision;
 pub mod values;
 
-pub(crate) use join::join;
 pub use launches::Ran;
 
 /// The tables that `volta explain` shows.

@@ -131,15 +131,8 @@ fn is_open(c: &Covered, grid: &Grid) -> bool {
 /// What was found where lanes were divided, as open questions.
 fn divided(ended: &mut Covered) -> Vec<Finding<UnknownKind>> {
     let defects = std::mem::take(&mut ended.outcome.defects).into_iter();
-    let defects = defects.map(|f| Finding {
-        kind: UnknownKind::NondeterministicValue,
-        message: format!(
-            "{}; if activemask names other lanes than all that reach it",
-            f.message
-        ),
-        count: f.count,
-        sites: f.sites,
-    });
+    let why = "if activemask names other lanes than all that reach it";
+    let defects = defects.map(|f| f.of(UnknownKind::NondeterministicValue).because(why));
     let unknowns = std::mem::take(&mut ended.outcome.unknowns);
     defects.chain(unknowns).collect()
 }

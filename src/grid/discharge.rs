@@ -252,14 +252,9 @@ fn settle(
             return Settled::Warning(o.warning.clone());
         }
         let (what, count, sites) = o.otherwise.parts();
-        return Settled::Unknown(Finding {
-            kind: UnknownKind::Undecided,
-            message: format!(
+        return Settled::Unknown(Finding::new(UnknownKind::Undecided, format!(
                 "{what}; whether the values are equal was not looked into, for the kernel is defective"
-            ),
-            count,
-            sites: sites.to_vec(),
-        });
+            )).times(count).at(sites.to_vec()));
     };
     let mut open = None;
     for &(a, b) in pairs {
@@ -282,12 +277,14 @@ fn settle(
     }
     let (kind, why) = reason::unequal(store, arrays, proof, (a, b), search.within_rounding);
     let (what, count, sites) = o.otherwise.parts();
-    Settled::Unknown(Finding {
-        kind,
-        message: format!("{what}; whether the values are equal is open: {why}"),
-        count,
-        sites: sites.to_vec(),
-    })
+    Settled::Unknown(
+        Finding::new(
+            kind,
+            format!("{what}; whether the values are equal is open: {why}"),
+        )
+        .times(count)
+        .at(sites.to_vec()),
+    )
 }
 
 /// Two values that differ, with the input on which they do, in words.

@@ -42,26 +42,23 @@ impl Whole<'_> {
                 "{place} is written by CTA {} and by CTA {}",
                 ctas[0], ctas[1]
             );
-            let warning = Finding {
-                kind: match f.real {
+            let warning = Finding::new(
+                match f.real {
                     true => WarningKind::RealEqualRace,
                     false => WarningKind::SameValueWrite,
                 },
-                message: match f.real {
+                match f.real {
                     true => format!("{who}, which nothing orders, with {REAL_EQUAL}"),
                     false => format!("{who}, which nothing orders, with the same value"),
                 },
-                count: f.count,
-                sites: sites.clone(),
-            };
+            )
+            .times(f.count)
+            .at(sites.clone());
             // Each CTA may come first, and then takes what another one takes in the run of its own.
             if !self.apart {
-                let both = Finding {
-                    kind: UnknownKind::Undecided,
-                    message: format!("{who}: {OBSERVED}"),
-                    count: f.count,
-                    sites,
-                };
+                let both = Finding::new(UnknownKind::Undecided, format!("{who}: {OBSERVED}"))
+                    .times(f.count)
+                    .at(sites);
                 merge(&mut self.out.outcome.unknowns, both);
                 continue;
             }
@@ -70,20 +67,24 @@ impl Whole<'_> {
                 continue;
             };
             if self.are_strong(&f.earlier, &f.later) {
-                self.out.outcome.unknowns.push(Finding {
-                    kind: UnknownKind::NondeterministicValue,
-                    message: format!("{who}: their order depends on the schedule"),
-                    count: f.count,
-                    sites,
-                });
+                self.out.outcome.unknowns.push(
+                    Finding::new(
+                        UnknownKind::NondeterministicValue,
+                        format!("{who}: their order depends on the schedule"),
+                    )
+                    .times(f.count)
+                    .at(sites),
+                );
                 continue;
             }
-            let otherwise = Otherwise::Defect(Finding {
-                kind: DefectKind::DataRace,
-                message: format!("{who}, which nothing orders, with different values"),
-                count: f.count,
-                sites,
-            });
+            let otherwise = Otherwise::Defect(
+                Finding::new(
+                    DefectKind::DataRace,
+                    format!("{who}, which nothing orders, with different values"),
+                )
+                .times(f.count)
+                .at(sites),
+            );
             self.out.outcome.obligations.push(Obligation {
                 equal: values,
                 warning,

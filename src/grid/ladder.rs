@@ -177,12 +177,9 @@ pub(super) fn plan(subject: &Subject) -> Plan {
 /// No CTAs, because of a limit.
 pub(super) fn limit(message: String) -> Covered {
     let mut out = Covered::default();
-    out.outcome.unknowns.push(Finding {
-        kind: UnknownKind::Limit,
-        message,
-        count: 1,
-        sites: Vec::new(),
-    });
+    out.outcome
+        .unknowns
+        .push(Finding::new(UnknownKind::Limit, message));
     out
 }
 

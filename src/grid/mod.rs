@@ -217,12 +217,12 @@ fn same_bits(outcome: &mut Outcome) {
             discharge::merge(&mut outcome.warnings, o.warning);
             continue;
         }
-        let open = Finding {
-            kind: UnknownKind::OrderDependent,
-            message: format!("{}: their order decides the bits", o.warning.message),
-            count: o.warning.count,
-            sites: o.warning.sites,
-        };
+        let open = Finding::new(
+            UnknownKind::OrderDependent,
+            format!("{}: their order decides the bits", o.warning.message),
+        )
+        .times(o.warning.count)
+        .at(o.warning.sites);
         discharge::merge(&mut outcome.unknowns, open);
     }
 }
@@ -232,15 +232,13 @@ pub fn all(subject: &Subject) -> Covered {
     let count = subject.resolved.launch.ctas();
     if count > MAX_CTAS {
         let mut out = Covered::default();
-        out.outcome.unknowns.push(Finding {
-            kind: UnknownKind::Limit,
-            message: format!(
+        out.outcome.unknowns.push(Finding::new(
+            UnknownKind::Limit,
+            format!(
                 "the grid has {count} CTAs, more than the {MAX_CTAS} that are run: \
                  choose CTAs with --cta, or check a smaller instance"
             ),
-            count: 1,
-            sites: Vec::new(),
-        });
+        ));
         return out;
     }
     let ranks: Vec<u64> = (0..count).collect();
@@ -382,12 +380,10 @@ impl<'a> Whole<'a> {
     }
 
     fn stopped(&mut self, what: &str, done: usize, all: usize) {
-        self.out.outcome.unknowns.push(Finding {
-            kind: UnknownKind::Limit,
-            message: format!("{what} after {done} of {all} CTAs"),
-            count: 1,
-            sites: Vec::new(),
-        });
+        self.out.outcome.unknowns.push(Finding::new(
+            UnknownKind::Limit,
+            format!("{what} after {done} of {all} CTAs"),
+        ));
     }
 
     fn add(&mut self, rank: u64, mut o: Outcome, accesses: Vec<Access>) -> Result<(), Obstacle> {
@@ -457,26 +453,19 @@ impl<'a> Whole<'a> {
         let mut out = self.out;
         let uncompared = self.memory.pairs.len().saturating_sub(COMPARED);
         if uncompared > 0 {
-            out.outcome.unknowns.push(Finding {
-                kind: UnknownKind::Limit,
-                message: format!(
+            out.outcome.unknowns.push(Finding::new(
+                UnknownKind::Limit,
+                format!(
                     "several CTAs write {} elements; of {uncompared} the values were not compared",
                     self.memory.pairs.len()
                 ),
-                count: 1,
-                sites: Vec::new(),
-            });
+            ));
         }
         if let Some(&(array, off)) = self.memory.lost.first() {
             let name = &self.subject.resolved.arrays[array].name;
-            out.outcome.unknowns.push(Finding {
-                kind: UnknownKind::Undecided,
-                message: format!(
+            out.outcome.unknowns.push(Finding::new(UnknownKind::Undecided, format!(
                     "several CTAs update {name} at byte {off}, and what they leave together is not known"
-                ),
-                count: self.memory.lost.len() as u64,
-                sites: Vec::new(),
-            });
+                )).times(self.memory.lost.len() as u64));
         }
         out.outcome.fresh = self.memory.fresh;
         out.outcome.narrow = self.memory.narrow;
@@ -582,12 +571,11 @@ impl<'a> Whole<'a> {
                         }
                     };
                     let message = format!("{what}: {why}");
-                    self.out.outcome.defects.push(Finding {
-                        kind: DefectKind::DataRace,
-                        message,
-                        count: f.count,
-                        sites,
-                    });
+                    self.out.outcome.defects.push(
+                        Finding::new(DefectKind::DataRace, message)
+                            .times(f.count)
+                            .at(sites),
+                    );
                     return;
                 }
                 Trouble::Unordered(Conflict::Strong) => (
@@ -613,23 +601,20 @@ impl<'a> Whole<'a> {
                 ),
             },
         };
-        let open = Finding {
-            kind,
-            message: format!("{what}: {why}"),
-            count: f.count,
-            sites,
-        };
+        let open = Finding::new(kind, format!("{what}: {why}"))
+            .times(f.count)
+            .at(sites);
         match f.cond.filter(|_| self.apart) {
             None => self.out.outcome.unknowns.push(open),
             Some(cond) => self.out.outcome.conditionals.push(Conditional {
                 cond,
                 values: Vec::new(),
-                defect: Finding {
-                    kind: DefectKind::DataRace,
-                    message: format!("{what}: nothing orders different CTAs of one launch"),
-                    count: open.count,
-                    sites: open.sites.clone(),
-                },
+                defect: Finding::new(
+                    DefectKind::DataRace,
+                    format!("{what}: nothing orders different CTAs of one launch"),
+                )
+                .times(open.count)
+                .at(open.sites.clone()),
                 open,
             }),
         }

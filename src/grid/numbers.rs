@@ -93,21 +93,15 @@ fn each(subject: &Subject, ranks: &[u64], stuck: bool) -> (Covered, Option<Memor
     // A CTA in which a defect ended the run was run as well.
     covered.ctas = ran;
     if stuck {
-        covered.outcome.unknowns.push(Finding {
-            kind: UnknownKind::Limit,
-            message: "CTAs that wait for others run only together, as the whole grid".into(),
-            count: 1,
-            sites: Vec::new(),
-        });
+        covered.outcome.unknowns.push(Finding::new(
+            UnknownKind::Limit,
+            "CTAs that wait for others run only together, as the whole grid",
+        ));
     } else if unsettled && covered.outcome.defects.is_empty() {
-        covered.outcome.unknowns.push(Finding {
-            kind: UnknownKind::NondeterministicValue,
-            message: format!(
-                "memory holds something that is not known after {done} of {count} CTAs"
-            ),
-            count: 1,
-            sites: Vec::new(),
-        });
+        covered.outcome.unknowns.push(Finding::new(
+            UnknownKind::NondeterministicValue,
+            format!("memory holds something that is not known after {done} of {count} CTAs"),
+        ));
     }
     (covered, ended)
 }

@@ -8,6 +8,7 @@
 //! test; what is not covered is told to `decide`, for which an element that only one kernel writes
 //! is then open.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::prepared::{Runs, is_numbered};
@@ -15,6 +16,7 @@ use super::select::{self, Elements};
 use super::sequence::{self, Ended};
 use super::{Covered, Subject, all, cover};
 use crate::decide::Coverage;
+use crate::explore::{Reason, Refinement, Stage, Step, refined};
 use crate::kernel::{Kernel, Op, Space};
 use crate::sim::{Finding, Outcome, UnknownKind};
 use crate::spec::Resolved;
@@ -31,72 +33,127 @@ pub struct Scope {
     pub coverage: [Coverage; 2],
 }
 
+impl Scope {
+    fn of(reference: Ended, optimized: Ended) -> Scope {
+        let kernels = [reference, optimized];
+        Scope {
+            coverage: kernels.each_ref().map(|k| coverage(k.whole())),
+            kernels,
+        }
+    }
+}
+
 /// Runs a pair of sequences, the reference first, which may have been run before. CTAs are chosen only where each side
 /// is one launch.
 pub fn run(sides: [&[Subject]; 2], prepared: Option<&Runs>) -> Scope {
-    if let [&[reference], &[optimized]] = sides
-        && are_chosen([&reference, &optimized])
-    {
-        let first = chosen(&[reference, optimized]);
-        let [ended, found] = &first.kernels;
-        return match given(ended, &[optimized], found).as_deref() {
-            Some([again]) => {
-                let own = Subject {
-                    resolved: again,
-                    ..optimized
-                };
-                chosen(&[reference, own])
+    let pair = |premises: &Premises, kept: Option<Ended>| {
+        let resolved = given(sides[1], premises);
+        let optimized = with(sides[1], &resolved);
+        if let ([reference], [optimized]) = (sides[0], &optimized[..])
+            && are_chosen([reference, optimized])
+        {
+            return chosen(&[*reference, *optimized]);
+        }
+        let reference =
+            || prepared.map_or_else(|| sequence::run(sides[0]), |runs| runs.run(sides[0]));
+        let optimized = || match prepared {
+            Some(runs) if premises.is_none() && optimized.iter().all(is_numbered) => {
+                runs.run(&optimized)
             }
-            _ => first,
+            Some(_) | None => sequence::run(&optimized),
         };
-    }
-    let [a, b] = sides;
-    let reference = || prepared.map_or_else(|| sequence::run(a), |runs| runs.run(a));
-    let optimized = || match prepared {
-        Some(runs) if b.iter().all(is_numbered) => runs.run(b),
-        Some(_) | None => sequence::run(b),
+        match kept {
+            Some(reference) => Scope::of(reference, optimized()),
+            None => {
+                let (reference, optimized) = work::both(reference, optimized);
+                Scope::of(reference, optimized)
+            }
+        }
     };
-    let (reference, optimized) = work::both(reference, optimized);
-    let optimized = where_defined(&reference, b, optimized);
-    let kernels = [reference, optimized];
-    let coverage = kernels.each_ref().map(|k| coverage(k.whole()));
-    Scope { kernels, coverage }
+    refined(&Pair::new(pair), None, &mut [&mut OnPremises])
 }
 
-/// What the launches of the optimized side are given to be run again: the premises of the reference. `None` where
-/// nothing was found, or the reference is defined on every input.
-///
+/// What holds of every input on which the reference is defined, if that is known.
+type Premises = Option<Arc<TermStore>>;
+
+/// A pair, as something that is run with more or less known of the inputs.
+struct Pair<R> {
+    run: R,
+    /// The reference, where it has ended and need not be run again.
+    kept: RefCell<Option<Ended>>,
+}
+
+impl<R: Fn(&Premises, Option<Ended>) -> Scope> Pair<R> {
+    fn new(run: R) -> Self {
+        Pair {
+            run,
+            kept: RefCell::default(),
+        }
+    }
+}
+
+impl<R: Fn(&Premises, Option<Ended>) -> Scope> Stage for Pair<R> {
+    type Knowledge = Premises;
+    type Ran = Scope;
+
+    fn run(&self, premises: &Premises) -> Scope {
+        (self.run)(premises, self.kept.take())
+    }
+
+    fn ended(&self, why: String) -> Scope {
+        let mut optimized = Ended::default();
+        let limit = Finding::new(UnknownKind::Limit, why);
+        optimized.outcome.unknowns.push(limit);
+        Scope::of(self.kept.take().unwrap_or_default(), optimized)
+    }
+}
+
 /// A defect that some inputs show counts only where one of them is an input on which the reference is defined, and what
 /// that takes is known when the reference has ended. Both sides run at once, since few have such a defect.
-fn given(reference: &Ended, side: &[Subject], found: &Ended) -> Option<Vec<Resolved>> {
-    let of_data = |u: &Finding<UnknownKind>| {
-        matches!(u.kind, UnknownKind::Undefined | UnknownKind::Undecided)
-    };
-    let is_found = !found.outcome.defects.is_empty() || found.outcome.unknowns.iter().any(of_data);
-    if !is_found || reference.outcome.store.premises.is_empty() {
-        return None;
+struct OnPremises;
+
+impl<R: Fn(&Premises, Option<Ended>) -> Scope> Refinement<Pair<R>> for OnPremises {
+    fn reason(&self) -> Reason {
+        Reason::Premises
     }
-    let mut store = TermStore::new();
-    store.import_below(&reference.outcome.store, &[]);
-    let premises = Arc::new(store);
-    let with = |s: &Subject| {
-        let mut resolved = s.resolved.clone();
-        resolved.bindings.premises = Some(premises.clone());
-        resolved
-    };
-    Some(side.iter().map(with).collect())
+
+    fn look(&mut self, pair: &Pair<R>, premises: &mut Premises, ran: Scope) -> Step<Scope> {
+        let of_data = |u: &Finding<UnknownKind>| {
+            matches!(u.kind, UnknownKind::Undefined | UnknownKind::Undecided)
+        };
+        let [reference, optimized] = ran.kernels.each_ref().map(|k| &k.outcome);
+        let is_found = !optimized.defects.is_empty() || optimized.unknowns.iter().any(of_data);
+        if premises.is_some() || !is_found || reference.store.premises.is_empty() {
+            return Step::Pass(ran);
+        }
+        let mut store = TermStore::new();
+        store.import_below(&reference.store, &[]);
+        *premises = Some(Arc::new(store));
+        let [reference, _] = ran.kernels;
+        *pair.kept.borrow_mut() = Some(reference);
+        Step::Again
+    }
+
+    fn reset(&mut self, premises: &mut Premises) {
+        *premises = None;
+    }
 }
 
-/// What the optimized side comes to, with every input that a defect rests on one of those on which the reference is defined.
-fn where_defined(reference: &Ended, side: &[Subject], found: Ended) -> Ended {
-    let Some(resolved) = given(reference, side, &found) else {
-        return found;
+/// What the launches of a side are bound to, with the inputs to be those of which premises hold.
+fn given(side: &[Subject], premises: &Premises) -> Vec<Resolved> {
+    let with = |s: &Subject| {
+        let mut resolved = s.resolved.clone();
+        resolved.bindings.premises = premises.clone();
+        resolved
     };
-    let again = side.iter().zip(&resolved);
-    let again: Vec<Subject> = again
-        .map(|(s, resolved)| Subject { resolved, ..*s })
-        .collect();
-    sequence::run(&again)
+    side.iter().map(with).collect()
+}
+
+/// The launches of a side with other bindings.
+fn with<'a>(side: &[Subject<'a>], resolved: &'a [Resolved]) -> Vec<Subject<'a>> {
+    let each = side.iter().zip(resolved);
+    each.map(|(s, resolved)| Subject { resolved, ..*s })
+        .collect()
 }
 
 /// Whether some CTAs of a pair of launches are asked for, and not all.
@@ -169,10 +226,13 @@ pub fn against<E>(
         _ => {
             // What is wrong with a formula is known before a kernel is run.
             let reference = Ended::from(whole(expand(None)?));
-            let kernel = where_defined(&reference, launches, sequence::run(launches));
-            let coverage = [Coverage::WholeGrid, coverage(kernel.whole())];
-            let kernels = [reference, kernel];
-            return Ok(Scope { kernels, coverage });
+            let pair = Pair::new(|premises: &Premises, kept: Option<Ended>| {
+                let resolved = given(launches, premises);
+                let kernel = sequence::run(&with(launches, &resolved));
+                Scope::of(kept.unwrap_or_default(), kernel)
+            });
+            *pair.kept.borrow_mut() = Some(reference);
+            return Ok(refined(&pair, None, &mut [&mut OnPremises]));
         }
     };
     let led = cover(subject, &[subject.resolved.launch.rank()]);

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::answer::Assumption;
 use crate::kernel::Op;
 use crate::sim::gather::Gather;
 use crate::sim::{Finding, Outcome, WarningKind};
@@ -120,11 +121,7 @@ impl Ended {
         all.warnings.append(&mut new.warnings);
         all.unknowns.append(&mut new.unknowns);
         all.by_schedule.append(&mut new.by_schedule);
-        for a in std::mem::take(&mut new.assumptions) {
-            if !all.assumptions.contains(&a) {
-                all.assumptions.push(a);
-            }
-        }
+        Assumption::unite(&mut all.assumptions, std::mem::take(&mut new.assumptions));
         all.stats.add(&new.stats);
         all.opaque = std::mem::take(&mut new.opaque);
         // What nobody wrote since is still there.
@@ -189,15 +186,13 @@ fn skipped(first: usize, all: usize) -> Finding<WarningKind> {
         1 => format!("launch {first} was"),
         _ => format!("launches {first} to {} were", all - 1),
     };
-    Finding {
-        kind: WarningKind::Note,
-        message: format!(
+    Finding::new(
+        WarningKind::Note,
+        format!(
             "{which} not run, since what launch {} leaves is not known",
             first - 1
         ),
-        count: 1,
-        sites: Vec::new(),
-    }
+    )
 }
 
 /// Runs the launches of one side.

@@ -9,7 +9,7 @@
 //! between the runs: where they are equal over the reals only, a note says so (floats that are words must be the same
 //! operations), and where they are not, the result is `order-dependent`, with the first step at which the orders part.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::answer::AssumptionKind;
 use crate::explore::{Reason, Refinement, Step};
@@ -20,7 +20,6 @@ use crate::sim::strong::hold::{Choice, Steps};
 use crate::sim::strong::{concerns, counts, waits};
 use crate::sim::{
     DefectKind, Finding, Obligation, Otherwise, Outcome, Site, Tid, UnknownKind, WarningKind,
-    Writes,
 };
 use crate::spec::Role;
 use crate::term::ArrayId;
@@ -277,29 +276,20 @@ impl Orders {
 
 /// What was found where a read gave an old value that fences may exclude: open.
 fn doubt(outcome: &mut Outcome) {
-    for f in std::mem::take(&mut outcome.defects) {
-        outcome.unknowns.push(Finding {
-            kind: UnknownKind::Undecided,
-            message: format!(
-                "{}; whether fence.sc excludes what is read here is not looked into",
-                f.message
-            ),
-            count: f.count,
-            sites: f.sites,
-        });
-    }
+    let why = "whether fence.sc excludes what is read here is not looked into";
+    let defects = std::mem::take(&mut outcome.defects).into_iter();
+    let open = defects.map(|f| f.of(UnknownKind::Undecided).because(why));
+    outcome.unknowns.extend(open);
 }
 
 fn too_many(runs: usize) -> Finding<UnknownKind> {
-    Finding {
-        kind: UnknownKind::Limit,
-        message: format!(
+    Finding::new(
+        UnknownKind::Limit,
+        format!(
             "atomics and waits whose values are used can come in more than {runs} orders, each of \
              which may give another result"
         ),
-        count: 1,
-        sites: Vec::new(),
-    }
+    )
 }
 
 /// Where a thread reads old values again and again.
@@ -323,15 +313,10 @@ fn spinning(subject: &Subject, choices: &[Choice]) -> Option<Site> {
 }
 
 fn goes_round(site: Site) -> Finding<UnknownKind> {
-    Finding {
-        kind: UnknownKind::Limit,
-        message: format!(
+    Finding::new(UnknownKind::Limit, format!(
             "a loop that does more than wait reads a value that another thread overwrites, and may read the old one \
              in any number of rounds; it was followed for {MANY_OLD} of them"
-        ),
-        count: 1,
-        sites: vec![site],
-    }
+        )).at(vec![site])
 }
 
 /// The choices of the run after one.
@@ -343,14 +328,7 @@ fn following_plan(choices: &[Choice]) -> Option<Vec<u32>> {
 }
 
 fn site(c: &Choice, text: &str) -> Site {
-    Site {
-        around: Vec::new(),
-        launch: 0,
-        cta: Some(c.cta),
-        pc: c.pc,
-        threads: vec![c.thread],
-        text: text.into(),
-    }
+    Site::new(c.pc, vec![c.thread], text).in_cta(c.cta)
 }
 
 /// What makes two runs differ.
@@ -404,53 +382,32 @@ fn parting(one: &[Choice], two: &[Choice]) -> Vec<Site> {
 
 /// Adds what is to be shown for memory to be what another run left, with what may make the difference.
 pub(super) fn compare(whole: &mut Outcome, other: &Memories, by: &By, subject: &Subject) {
-    let mut arrays: BTreeSet<ArrayId> = whole.writes.keys().copied().collect();
-    arrays.extend(other.writes.keys());
-    arrays.retain(|a| subject.arrays[*a].role != Some(Role::Scratch));
-    let none = Writes::new();
-    let decides = matches!(by, By::Loads(_));
-    for a in arrays {
+    let is_asked = |a: ArrayId| subject.arrays[a].role != Some(Role::Scratch);
+    let (what, sites) = match by {
+        By::Order(by, sites) => (*by, sites),
+        By::Loads(sites) => ("which value a volatile load gives", sites),
+    };
+    let differing: Vec<_> = whole.differing(other, is_asked).collect();
+    for (a, off, both) in differing {
         let name = &subject.arrays[a].name;
-        let [ours, theirs] = [&whole.writes, &other.writes].map(|w| w.get(&a).unwrap_or(&none));
-        let (by, sites) = match by {
-            By::Order(by, sites) => (*by, sites),
-            By::Loads(sites) => ("which value a volatile load gives", sites),
+        let depends = format!("what {name} holds at byte {off} depends on {what}");
+        let open = Finding::new(UnknownKind::OrderDependent, depends.as_str()).at(sites.clone());
+        let Some(equal) = both else {
+            merge(&mut whole.unknowns, open);
+            continue;
         };
-        let open = |off: u64| Finding {
-            kind: UnknownKind::OrderDependent,
-            message: format!("what {name} holds at byte {off} depends on {by}"),
-            count: 1,
-            sites: sites.to_vec(),
-        };
-        let missing = ours.keys().filter(|off| !theirs.contains_key(off));
-        for off in missing {
-            merge(&mut whole.unknowns, open(*off));
-        }
-        for (off, y) in theirs {
-            match ours.get(off) {
-                Some(x) if x == y => {}
-                None => merge(&mut whole.unknowns, open(*off)),
-                Some(x) => whole.obligations.push(Obligation {
-                    equal: (*x, *y),
-                    warning: Finding {
-                        kind: WarningKind::Note,
-                        message: format!("the rounding of {name} depends on {by}"),
-                        count: 1,
-                        sites: sites.to_vec(),
-                    },
-                    otherwise: match decides {
-                        true => Otherwise::Defect(Finding {
-                            kind: DefectKind::OrderDependent,
-                            message: format!(
-                                "what {name} holds at byte {off} depends on {by}: {NO_ORDER}"
-                            ),
-                            count: 1,
-                            sites: sites.to_vec(),
-                        }),
-                        false => Otherwise::Open(open(*off)),
-                    },
-                }),
-            }
-        }
+        let rounds = format!("the rounding of {name} depends on {what}");
+        whole.obligations.push(Obligation {
+            equal,
+            warning: Finding::new(WarningKind::Note, rounds).at(sites.clone()),
+            otherwise: match by {
+                By::Order(..) => Otherwise::Open(open),
+                By::Loads(_) => {
+                    let message = format!("{depends}: {NO_ORDER}");
+                    let defect = Finding::new(DefectKind::OrderDependent, message);
+                    Otherwise::Defect(defect.at(sites.clone()))
+                }
+            },
+        });
     }
 }

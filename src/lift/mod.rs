@@ -38,15 +38,12 @@ mod tree;
 mod unify;
 
 use crate::alone::{Alone, asked};
-use crate::answer::{Answer, AtSize, Command, ErrorKind, Failure, Outputs, Report, Verdict};
-use crate::check::{Found, assumptions, limits, times};
+use crate::answer::{Command, Failure, Outputs, Report, Verdict};
 use crate::decide;
 use crate::explore;
-use crate::found;
+use crate::found::findings::{Found, Moments};
 use crate::grid::sequence::Ended;
 use crate::input::Files;
-use crate::instances;
-use crate::report::human;
 use crate::sim::Outcome;
 use crate::spec::{Layers, Options, Settings, Setup, Sizes};
 use crate::work;
@@ -60,8 +57,8 @@ struct Run {
     report: Report,
 }
 
-/// The formulas of a kernel, from its runs at some sizes.
-pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Answer, Failure> {
+/// The formulas of a kernel, from its runs at some sizes: the sizes, and the answers at each of them.
+pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Results, Failure> {
     let budget = match instances.first() {
         Some(first) => Layers(&first.iter().collect::<Vec<_>>()).options()?.budget,
         None => None,
@@ -73,24 +70,11 @@ pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Answer, Failur
         report.stats.work = spent.units;
         report.stats.runs = explore::counts(&spent.runs);
     }
-    let mut parts = sizes
-        .into_iter()
-        .zip(results)
-        .map(|(sizes, result)| AtSize {
-            sizes,
-            result: result.map(human::answer),
-        });
-    match instances.len() {
-        1 => match parts.next() {
-            Some(one) => one.result,
-            None => Err(Failure::new(ErrorKind::Internal, "an instance was lost")),
-        },
-        _ => instances::merge("lift", parts.collect()),
-    }
+    Ok((sizes, results))
 }
 
 /// The sizes and the answers at each of them.
-type Results = (Vec<Sizes>, Vec<Result<Report, Failure>>);
+pub type Results = (Vec<Sizes>, Vec<Result<Report, Failure>>);
 
 fn lifted(instances: &[Vec<Settings>], files: &Files) -> Result<Results, Failure> {
     let mut runs = Vec::new();
@@ -136,7 +120,7 @@ impl Run {
 fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
-    let limits = limits(&options, start);
+    let limits = options.limits(start);
     let alone = Alone::read(layers, None, files)?;
     let parsed = Instant::now();
     let deciding = decide::Options {
@@ -144,30 +128,25 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
         ..decide::Options::default()
     };
     let side = Ended::from(asked(&alone.subject(&deciding)));
-    let simulated = Instant::now();
+    let moments = Moments {
+        read: (start, parsed),
+        ran: Instant::now(),
+    };
     let launches = alone.ran();
     let mut found = Found::default();
-    found.add_side(&launches, from_ref(&alone.lowered), &side);
+    found.describe(&launches, &side);
+    found.told(&launches, from_ref(&alone.lowered), &side);
     found.add(&launches, &side.outcome);
-    for ran in &launches {
-        let missing = ran.missing(&found.unknown);
-        found.unknown.extend(missing);
-    }
-    let described = vec![found::launches::describe(&launches, &side)];
+    found.miss(&launches);
     let verdict = match found.defects.is_empty() {
         false => Verdict::Defective,
         true => Verdict::Unknown,
     };
     let mut report = Report {
         verdict,
-        defects: found.defects,
-        warnings: found.warnings,
-        unknown: found.unknown,
-        assumptions: assumptions(alone.setup.assumptions.clone(), found.assumptions),
         outputs: Outputs::Lifted(Vec::new()),
-        ..found::begin(Command::Lift, described, &options)
+        ..found.report((Command::Lift, &options), &alone.setup, moments)
     };
-    report.stats.seconds = times(start, parsed, simulated);
     report.deny(&options.deny);
     let outcome = side.outcome;
     Ok(Run {

@@ -395,8 +395,7 @@ impl<'a> Lifting<'a> {
             }
         }
         for (proof, report) in self.proofs.iter_mut().zip(proofs) {
-            let known = std::mem::take(&mut proof.assumptions);
-            proof.assumptions = check::assumptions(known, report.assumptions);
+            Assumption::unite(&mut proof.assumptions, report.assumptions);
             proof.decision = report.stats.decision.or(proof.decision.take());
         }
         Ok(())

@@ -11,7 +11,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::answer::{
     Answer, Assumption, Counterexample, Failure, Finding, GateReport, KernelAnswer, Kind, Output,
-    Part, Precision, Report, Seconds, Site, Slack, SourceLine, State, Step, Verdict,
+    Part, Precision, Report, Site, Slack, SourceLine, State, Stats, Step, Verdict,
 };
 
 use super::human::show_time;
@@ -183,7 +183,7 @@ fn body(r: &Report, files: &mut Files) -> Markup {
         @if let Some(found) = r.slack() { (slack(found, files)) }
         @if let Some(all) = &r.classes { h2 { "Classes" } div.wide { pre { (crate::answer::bits::table(all)) } } }
         @if let Some(measured) = &r.rounding { (super::rounding::page(measured)) }
-        (times(&r.stats.seconds))
+        (times(&r.stats))
     }
 }
 
@@ -525,12 +525,14 @@ fn precision(p: &Precision) -> Markup {
     }
 }
 
-fn times(t: &Seconds) -> Markup {
+fn times(stats: &Stats) -> Markup {
+    let t = &stats.seconds;
     let show = |s: f64| show_time(Duration::try_from_secs_f64(s).unwrap_or_default());
     html! {
         p.dim {
             "time: " (show(t.total)) " (parse " (show(t.parse)) ", simulate " (show(t.simulate))
             ", decide " (show(t.decide)) ")"
+            @if let Some(runs) = stats.run_again() { "; runs made again: " (runs) }
         }
     }
 }

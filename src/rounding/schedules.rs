@@ -18,6 +18,7 @@ use crate::answer::{Part, Sides, Site, Verdict};
 use crate::bits::canon::{Canon, Reader};
 use crate::decide::goal::is_compared;
 use crate::explain::text;
+use crate::explore::{self, Look, Reason};
 use crate::grid::{Subject, numbers};
 use crate::input::Lowered;
 use crate::kernel::{Fmt, Kernel, Pc, ScheduleUse};
@@ -200,22 +201,23 @@ fn refuted_on(
         };
         (ranks, Some(seed), order)
     });
-    for (ranks, seed, order) in reversed.into_iter().chain(drawn) {
-        let Some(second) = numbers::in_other_order(&executed, (&ranks, seed), &rechecked) else {
-            continue;
+    let orders = reversed.into_iter().chain(drawn);
+    let limits = &subject.deciding.limits;
+    explore::found(Reason::Schedules, orders, limits, |(ranks, seed, order)| {
+        let second = numbers::in_other_order(&executed, (&ranks, seed), &rechecked);
+        let differs = second.and_then(|second| differing(subject, [&first, &second]));
+        let Some((array, off, elem, [x, y])) = differs else {
+            return Look::Next;
         };
-        if let Some((array, off, elem, [x, y])) = differing(subject, [&first, &second]) {
-            return Some(Schedules {
-                output: text::array_name(subject.arrays, array),
-                element: text::index(subject.arrays, array, off, elem.bytes()),
-                input: law.name.to_string(),
-                first: shown(elem, x),
-                second: shown(elem, y),
-                order: order.to_string(),
-            });
-        }
-    }
-    None
+        Look::Shows(Schedules {
+            output: text::array_name(subject.arrays, array),
+            element: text::index(subject.arrays, array, off, elem.bytes()),
+            input: law.name.to_string(),
+            first: shown(elem, x),
+            second: shown(elem, y),
+            order: order.to_string(),
+        })
+    })
 }
 
 /// The first element of an output that differs.

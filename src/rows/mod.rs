@@ -19,11 +19,11 @@ use crate::answer::{
     self, Command, ErrorKind, Failure, Outputs, Part, Report, RowLaunch, UnknownKind, Verdict,
 };
 use crate::bits;
-use crate::check::{Found, assumptions, counted, limits, ran, times};
+use crate::check::counted;
 use crate::decide::{self, Coverage};
 use crate::explain::{self, Decision};
-use crate::found;
-use crate::found::launches::{self, Ran};
+use crate::found::findings::{Found, Moments};
+use crate::found::launches::{Ran, ran};
 use crate::grid::Subject;
 use crate::grid::sequence::{self, Ended};
 use crate::input::{self, Files, Lowered};
@@ -62,7 +62,7 @@ fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failur
     let pattern = Pattern::parse(text)?;
     let by_values = named.clone().find_map(|l| l.values).unwrap_or(false);
     options.bits = !by_values;
-    let limits = limits(&options, start);
+    let limits = options.limits(start);
     let mut small = Instance::read(small, files)?;
     let mut here = Instance::read(layers, files)?;
     let parsed = Instant::now();
@@ -72,7 +72,10 @@ fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failur
     }
     small.run(limits, Side::Reference);
     here.run(limits, Side::Optimized);
-    let simulated = Instant::now();
+    let moments = Moments {
+        read: (start, parsed),
+        ran: Instant::now(),
+    };
     let mut compared = Compared {
         pattern: &pattern,
         small: &small,
@@ -83,6 +86,8 @@ fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failur
         outputs: Vec::new(),
         example: None,
     };
+    let ran = here.ran();
+    compared.found.describe(&ran, &here.covered);
     compared.compare()?;
     let Compared {
         mut found,
@@ -96,25 +101,13 @@ fn judged(small: Layers, layers: Layers, files: &Files) -> Result<Report, Failur
         (None, true, true) => Verdict::Equivalent,
         (None, true, false) => Verdict::Unknown,
     };
-    let ran = here.ran();
-    for launch in &ran {
-        let missing = launch.missing(&found.unknown);
-        found.unknown.extend(missing);
-    }
-    let described = launches::describe(&ran, &here.covered);
-    let mut report = Report {
+    found.miss(&ran);
+    Ok(Report {
         verdict,
-        defects: found.defects,
-        warnings: found.warnings,
-        unknown: found.unknown,
         counterexample: example,
         outputs: Outputs::Compared(outputs),
-        assumptions: assumptions(here.setup.assumptions.clone(), found.assumptions),
-        ..found::begin(Command::Rows, vec![described], &options)
-    };
-    report.stats.seconds = times(start, parsed, simulated);
-    report.deny(&options.deny);
-    Ok(report)
+        ..found.report((Command::Rows, &options), &here.setup, moments)
+    })
 }
 
 /// Numbers the code of both: a compiler may join a product and a sum in one code and not in another.
@@ -211,7 +204,7 @@ struct Compared<'a> {
     here: &'a Instance,
     options: &'a Options,
     limits: Limits,
-    found: Found,
+    found: Found<'a>,
     outputs: Vec<answer::Output>,
     example: Option<answer::Counterexample>,
 }
@@ -231,8 +224,7 @@ impl Compared<'_> {
         let (small, here) = (self.small, self.here);
         for instance in [small, here] {
             let ran = instance.ran();
-            self.found
-                .add_side(&ran, &instance.lowered, &instance.covered);
+            self.found.told(&ran, &instance.lowered, &instance.covered);
             self.found.add(&ran, &instance.covered.outcome);
             if std::ptr::eq(small, here) {
                 break;
@@ -306,11 +298,7 @@ impl Compared<'_> {
                 None => self.outputs.push(o.into()),
             }
         }
-        for a in &decision.assumptions {
-            if !self.found.assumptions.contains(a) {
-                self.found.assumptions.push(a.clone());
-            }
-        }
+        self.found.assume(&decision.assumptions);
         if let Some(example) = decision.counterexample {
             let mut example: answer::Counterexample = example.into();
             let site = sites.into_iter().next_back();

@@ -7,10 +7,12 @@
 //!
 //! Sound: [`Outcome`] is taken apart without a rest, so that a new field does not compile before it has its rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::answer::Assumption;
 use crate::term::left::{self, Opaque, piece_bytes, read};
 use crate::term::{ArrayId, Serials, TermId};
 
@@ -25,6 +27,21 @@ pub struct Memories {
     pub writes: BTreeMap<ArrayId, Writes>,
     /// What the terms of the run became.
     pub terms: Vec<TermId>,
+}
+
+impl Memories {
+    /// What a run left, whose terms became others.
+    pub fn new(writes: &BTreeMap<ArrayId, Writes>, terms: Vec<TermId>) -> Memories {
+        let moved = |w: &Writes| -> Writes {
+            w.iter()
+                .map(|(&off, t)| (off, terms[t.0 as usize]))
+                .collect()
+        };
+        Memories {
+            writes: writes.iter().map(|(&a, w)| (a, moved(w))).collect(),
+            terms,
+        }
+    }
 }
 
 /// Whether fresh symbols of two runs with one number are one symbol.
@@ -88,17 +105,17 @@ impl Outcome {
         merge_all(&mut self.warnings, warnings);
         merge_all(&mut self.unknowns, unknowns);
         merge_all(&mut self.by_schedule, by_schedule);
-        self.obligations
-            .extend(obligations.into_iter().map(|o| Obligation {
-                equal: (at(o.equal.0), at(o.equal.1)),
-                ..o
-            }));
-        self.conditionals
-            .extend(conditionals.into_iter().map(|c| Conditional {
-                cond: at(c.cond),
-                values: c.values.into_iter().map(at).collect(),
-                ..c
-            }));
+        let moved = obligations.into_iter().map(|o| Obligation {
+            equal: (at(o.equal.0), at(o.equal.1)),
+            ..o
+        });
+        unite(&mut self.obligations, moved, |o| o.equal);
+        let moved = conditionals.into_iter().map(|c| Conditional {
+            cond: at(c.cond),
+            values: c.values.into_iter().map(at).collect(),
+            ..c
+        });
+        unite(&mut self.conditionals, moved, |c| c.cond);
         let mut all = Gathers::default();
         for g in std::mem::take(&mut self.gathers) {
             all.note(g);
@@ -107,11 +124,7 @@ impl Outcome {
             all.note(g.moved(at, None));
         }
         self.gathers = all.into_list();
-        for a in assumptions {
-            if !self.assumptions.contains(&a) {
-                self.assumptions.push(a);
-            }
-        }
+        Assumption::unite(&mut self.assumptions, assumptions);
         self.stats.add(&stats);
         add_counts(&mut self.executed, &executed);
         self.taken.add(&taken);
@@ -141,9 +154,29 @@ impl Outcome {
         self.beyond |= beyond;
         self.tracked.extend(tracked);
         self.without_values |= without_values;
-        let moved = |w: Writes| w.into_iter().map(|(off, t)| (off, at(t))).collect();
-        let writes = writes.into_iter().map(|(a, w)| (a, moved(w))).collect();
-        Memories { writes, terms }
+        Memories::new(&writes, terms)
+    }
+
+    /// The elements that another run leaves otherwise, with what both leave; `None` where one alone writes it. These are
+    /// the terms of elements: whether they are equal is another question.
+    pub fn differing<'m>(
+        &'m self,
+        other: &'m Memories,
+        is_asked: impl Fn(ArrayId) -> bool + 'm,
+    ) -> impl Iterator<Item = (ArrayId, u64, Option<(TermId, TermId)>)> + 'm {
+        let both = [&self.writes, &other.writes];
+        let elements = |all: &'m BTreeMap<ArrayId, Writes>| {
+            all.iter()
+                .flat_map(|(&a, w)| w.keys().map(move |&off| (a, off)))
+        };
+        let all: BTreeSet<(ArrayId, u64)> = both.into_iter().flat_map(elements).collect();
+        let asked = all.into_iter().filter(move |(a, _)| is_asked(*a));
+        asked.filter_map(move |(a, off)| {
+            match both.map(|all| all.get(&a).and_then(|w| w.get(&off)).copied()) {
+                [Some(x), Some(y)] if x == y => None,
+                [x, y] => Some((a, off, x.zip(y))),
+            }
+        })
     }
 
     /// Lets memory be what another run left where a condition holds, under which that run was made.
@@ -188,6 +221,25 @@ fn merge_all<K: PartialEq>(list: &mut Vec<super::Finding<K>>, found: Vec<super::
     found.into_iter().for_each(|f| merge_finding(list, f));
 }
 
+/// Adds what is not there yet; only what has one key can be the same.
+fn unite<T: PartialEq, K: Hash + Eq>(
+    all: &mut Vec<T>,
+    more: impl Iterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) {
+    let mut known: FxHashMap<K, Vec<usize>> = FxHashMap::default();
+    for (i, t) in all.iter().enumerate() {
+        known.entry(key(t)).or_default().push(i);
+    }
+    for t in more {
+        let same = known.entry(key(&t)).or_default();
+        if !same.iter().any(|&i| all[i] == t) {
+            same.push(all.len());
+            all.push(t);
+        }
+    }
+}
+
 /// Adds how often instructions were executed.
 pub fn add_counts(all: &mut Vec<u64>, more: &[u64]) {
     all.resize(all.len().max(more.len()), 0);
@@ -195,3 +247,6 @@ pub fn add_counts(all: &mut Vec<u64>, more: &[u64]) {
         *all += more;
     }
 }
+
+#[cfg(test)]
+mod tests;

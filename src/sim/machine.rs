@@ -231,12 +231,7 @@ fn record_with<K: Copy + Ord>(
         .and_modify(|f| f.count += count)
         .or_insert_with(|| {
             complete(&mut sites);
-            Finding {
-                kind,
-                message: message(),
-                count,
-                sites,
-            }
+            Finding::new(kind, message()).times(count).at(sites)
         });
 }
 
@@ -579,14 +574,7 @@ impl<'k> Machine<'k> {
 
     /// A site of lanes of a warp.
     pub(super) fn site(&self, pc: Pc, w: usize, mask: u32, text: impl Into<String>) -> Site {
-        Site {
-            around: Vec::new(),
-            launch: 0,
-            cta: None,
-            pc,
-            threads: self.tids(w, mask),
-            text: text.into(),
-        }
+        Site::new(pc, self.tids(w, mask), text)
     }
 
     /// True if no defect was found so far.

@@ -292,14 +292,7 @@ impl Machine<'_> {
             Kind::Write | Kind::StrongWrite => "writes",
             Kind::Atomic { .. } => "updates",
         };
-        Site {
-            around: Vec::new(),
-            launch: 0,
-            cta: None,
-            pc: p.pc,
-            threads: vec![p.thread],
-            text: format!("{verb} {place}"),
-        }
+        Site::new(p.pc, vec![p.thread], format!("{verb} {place}"))
     }
 
     /// Adds a pair of accesses to the findings of the run.
@@ -426,22 +419,12 @@ impl Machine<'_> {
             } = pair;
             let place = self.place(r, off, 4);
             let sites = vec![
-                Site {
-                    around: Vec::new(),
-                    launch: 0,
-                    cta: None,
-                    pc: write.0,
-                    threads: vec![write.1],
-                    text: format!("writes {place}"),
-                },
-                Site {
-                    around: Vec::new(),
-                    launch: 0,
-                    cta: None,
-                    pc: read.0,
-                    threads: vec![read.1],
-                    text: format!("reads {place} through the non-coherent cache"),
-                },
+                Site::new(write.0, vec![write.1], format!("writes {place}")),
+                Site::new(
+                    read.0,
+                    vec![read.1],
+                    format!("reads {place} through the non-coherent cache"),
+                ),
             ];
             self.defect(DefectKind::DataRace, sites, || {
                 format!(
@@ -534,18 +517,15 @@ impl Machine<'_> {
         self.conditionals.push(Conditional {
             cond: self.values.store.and(a, b),
             values: Vec::new(),
-            defect: Finding {
-                kind: DefectKind::DataRace,
-                message: format!("{what}: nothing orders them; {hint}"),
-                count: f.count,
-                sites: sites.clone(),
-            },
-            open: Finding {
-                kind: UnknownKind::Undecided,
-                message: open,
-                count: f.count,
-                sites,
-            },
+            defect: Finding::new(
+                DefectKind::DataRace,
+                format!("{what}: nothing orders them; {hint}"),
+            )
+            .times(f.count)
+            .at(sites.clone()),
+            open: Finding::new(UnknownKind::Undecided, open)
+                .times(f.count)
+                .at(sites),
         });
     }
 

@@ -32,6 +32,28 @@ pub struct Site {
     pub around: Vec<Step>,
 }
 
+impl Site {
+    /// What some threads did at an instruction.
+    pub fn new(pc: Pc, threads: Vec<Tid>, text: impl Into<String>) -> Site {
+        Site {
+            launch: 0,
+            cta: None,
+            pc,
+            threads,
+            text: text.into(),
+            around: Vec::new(),
+        }
+    }
+
+    /// The same, in a CTA.
+    pub fn in_cta(self, cta: [u32; 3]) -> Site {
+        Site {
+            cta: Some(cta),
+            ..self
+        }
+    }
+}
+
 /// An access or a synchronisation of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -273,6 +295,42 @@ impl Stats {
 }
 
 impl<K> Finding<K> {
+    /// What happened once, at no place.
+    pub fn new(kind: K, message: impl Into<String>) -> Finding<K> {
+        Finding {
+            kind,
+            message: message.into(),
+            count: 1,
+            sites: Vec::new(),
+        }
+    }
+
+    /// The same, so often.
+    pub fn times(self, count: u64) -> Finding<K> {
+        Finding { count, ..self }
+    }
+
+    /// The same, at these places.
+    pub fn at(self, sites: Vec<Site>) -> Finding<K> {
+        Finding { sites, ..self }
+    }
+
+    /// The same, of another kind.
+    pub fn of<L>(self, kind: L) -> Finding<L> {
+        Finding {
+            kind,
+            message: self.message,
+            count: self.count,
+            sites: self.sites,
+        }
+    }
+
+    /// The same, and why it is no more than this.
+    pub fn because(mut self, why: &str) -> Finding<K> {
+        self.message = format!("{}; {why}", self.message);
+        self
+    }
+
     /// Notes the launch of a sequence in which it was found; one without a place says it.
     fn belongs_to(&mut self, launch: u32) {
         if self.sites.is_empty() {

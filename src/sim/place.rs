@@ -456,18 +456,12 @@ impl Machine<'_> {
         self.conditionals.push(Conditional {
             cond,
             values: Vec::new(),
-            open: Finding {
-                kind: UnknownKind::Undecided,
-                message: format!("{message}, if input data says so"),
-                count: 1,
-                sites: sites.clone(),
-            },
-            defect: Finding {
-                kind,
-                message,
-                count: 1,
-                sites,
-            },
+            open: Finding::new(
+                UnknownKind::Undecided,
+                format!("{message}, if input data says so"),
+            )
+            .at(sites.clone()),
+            defect: Finding::new(kind, message).at(sites),
         });
     }
 

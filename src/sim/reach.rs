@@ -84,12 +84,7 @@ impl Machine<'_> {
             if count > 0 {
                 let message = why.to_string();
                 let sites = vec![site];
-                let finding = Finding {
-                    kind,
-                    message,
-                    count,
-                    sites,
-                };
+                let finding = Finding::new(kind, message).times(count).at(sites);
                 merge_finding(&mut out.unknowns, finding);
             }
         }

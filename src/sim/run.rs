@@ -94,12 +94,9 @@ impl Ran {
 
     fn limit(message: String) -> Ran {
         let mut ran = Ran::default();
-        ran.outcome.unknowns.push(super::Finding {
-            kind: UnknownKind::Limit,
-            message,
-            count: 1,
-            sites: Vec::new(),
-        });
+        ran.outcome
+            .unknowns
+            .push(super::Finding::new(UnknownKind::Limit, message));
         ran
     }
 }
@@ -727,11 +724,13 @@ impl Machine<'_> {
                 let from = tainted[t.0 as usize];
                 if let Some(site) = self.fresh_sites.get(&from).cloned() {
                     let place = self.place(self.region_of(*a), *off, 4);
-                    let new = || Finding {
-                        kind: UnknownKind::NondeterministicValue,
-                        message: format!("a value that depends on the schedule reaches {place}"),
-                        count: 0,
-                        sites: vec![site.clone()],
+                    let new = || {
+                        Finding::new(
+                            UnknownKind::NondeterministicValue,
+                            format!("a value that depends on the schedule reaches {place}"),
+                        )
+                        .times(0)
+                        .at(vec![site.clone()])
                     };
                     found.entry(site.pc).or_insert_with(new).count += 1;
                 }

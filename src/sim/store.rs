@@ -349,14 +349,7 @@ impl Machine<'_> {
         }
         let place = self.place(region, at, bytes);
         let sites: Vec<super::Site> = [&c.earlier, &c.later]
-            .map(|p| super::Site {
-                around: Vec::new(),
-                launch: 0,
-                cta: None,
-                pc: p.pc,
-                threads: vec![p.thread],
-                text: format!("writes {place}"),
-            })
+            .map(|p| super::Site::new(p.pc, vec![p.thread], format!("writes {place}")))
             .into();
         let with =
             |how: &str| format!("{place} is written by threads that nothing orders, with {how}");
@@ -389,18 +382,10 @@ impl Machine<'_> {
             }
             self.pending.push(Obligation {
                 equal: (a, b),
-                warning: super::Finding {
-                    kind: warning,
-                    message: same(),
-                    count: 1,
-                    sites: sites.clone(),
-                },
-                otherwise: super::Otherwise::Defect(super::Finding {
-                    kind: DefectKind::DataRace,
-                    message,
-                    count: 1,
-                    sites,
-                }),
+                warning: super::Finding::new(warning, same()).at(sites.clone()),
+                otherwise: super::Otherwise::Defect(
+                    super::Finding::new(DefectKind::DataRace, message).at(sites),
+                ),
             });
         }
         left

@@ -348,7 +348,7 @@ impl Trial {
         let kind = WarningKind::UnusedRead;
         let races = self.races_of(first, &out).into_iter();
         out.warnings
-            .extend(races.map(|f| instead(f, kind, "what is read reaches nothing")));
+            .extend(races.map(|f| f.of(kind).because("what is read reaches nothing")));
         out
     }
 
@@ -368,12 +368,7 @@ impl Trial {
         });
         let open = first.unknowns.into_iter();
         let open = open.filter(|u| is_of(&self.pairs, &u.sites));
-        let open = open.map(|u| Finding {
-            kind: DefectKind::DataRace,
-            message: u.message,
-            count: u.count,
-            sites: u.sites,
-        });
+        let open = open.map(|u| u.of(DefectKind::DataRace));
         let all = first.defects.into_iter().chain(decided).chain(open);
         let mut races: Vec<Finding<DefectKind>> = Vec::new();
         for f in all.filter(is_race).filter(|f| !still(f)) {
@@ -400,7 +395,7 @@ impl Trial {
         let why = "what is written is made from what is read, so that the read comes first";
         let kind = WarningKind::OrderedByValue;
         kept.warnings
-            .extend(races.into_iter().map(|f| instead(f, kind, why)));
+            .extend(races.into_iter().map(|f| f.of(kind).because(why)));
         kept
     }
 
@@ -445,31 +440,19 @@ fn left_open(mut first: Outcome, mut out: Outcome) -> Outcome {
     first.defects = others;
     let why = "whether what is read reaches anything is not known, since the run ended early";
     let kind = UnknownKind::Undecided;
-    let open = races.into_iter().map(|f| instead(f, kind, why));
+    let open = races.into_iter().map(|f| f.of(kind).because(why));
     first.unknowns.extend(open);
     let (races, others): (Vec<_>, Vec<_>) = std::mem::take(&mut first.conditionals)
         .into_iter()
         .partition(|c| is_race(&c.defect));
     first.conditionals = others;
-    let open = races.into_iter().map(|c| Finding {
-        message: format!("{}; {why}", c.open.message),
-        ..c.open
-    });
+    let open = races.into_iter().map(|c| c.open.because(why));
     first.unknowns.extend(open);
     if !first.unknowns.iter().any(is_limit) {
         out.unknowns.retain(is_limit);
         first.unknowns.append(&mut out.unknowns);
     }
     first
-}
-
-fn instead<K>(f: Finding<DefectKind>, kind: K, why: &str) -> Finding<K> {
-    Finding {
-        kind,
-        message: format!("{}; {why}", f.message),
-        count: f.count,
-        sites: f.sites,
-    }
 }
 
 /// The loads whose unknowns stand below an output, an address or a condition of a run.

@@ -97,14 +97,11 @@ impl Machine<'_> {
         let pc = Pc(site.min(end));
         let known = self.unset_sites.get(&pc).cloned();
         known.or_else(|| {
-            Some(Site {
-                around: Vec::new(),
-                launch: 0,
-                cta: None,
+            Some(Site::new(
                 pc,
-                threads: Vec::new(),
-                text: "reads a register that was never written".into(),
-            })
+                Vec::new(),
+                "reads a register that was never written",
+            ))
         })
     }
 
@@ -140,18 +137,12 @@ impl Machine<'_> {
             self.conditionals.push(Conditional {
                 cond,
                 values: vec![t],
-                defect: Finding {
-                    kind: DefectKind::UninitializedRead,
-                    message: format!("a value that was never written reaches {place}"),
-                    count: 1,
-                    sites: vec![source.clone()],
-                },
-                open: Finding {
-                    kind: UnknownKind::Undefined,
-                    message,
-                    count: 1,
-                    sites: vec![source],
-                },
+                defect: Finding::new(
+                    DefectKind::UninitializedRead,
+                    format!("a value that was never written reaches {place}"),
+                )
+                .at(vec![source.clone()]),
+                open: Finding::new(UnknownKind::Undefined, message).at(vec![source]),
             });
         }
     }

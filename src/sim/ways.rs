@@ -373,12 +373,12 @@ fn under(mut out: Outcome, decided: &[(TermId, bool)]) -> (Outcome, TermId) {
 
 /// A defect on the inputs of a run.
 fn conditional(defect: Finding<DefectKind>, cond: TermId) -> Conditional {
-    let open = Finding {
-        kind: UnknownKind::Undecided,
-        message: format!("{}, if an input makes the kernel go there", defect.message),
-        count: defect.count,
-        sites: defect.sites.clone(),
-    };
+    let open = Finding::new(
+        UnknownKind::Undecided,
+        format!("{}, if an input makes the kernel go there", defect.message),
+    )
+    .times(defect.count)
+    .at(defect.sites.clone());
     Conditional {
         cond,
         values: Vec::new(),

@@ -23,16 +23,19 @@ use crate::answer::{
     self, Breaks, Command, Failure, Finding, Part, Report, State, Synchronisation, UnknownKind,
     Verdict,
 };
-use crate::check::{counted, limits, take_real_equal};
+use crate::asked::{Made, Remembers};
+use crate::check::{counted, take_real_equal};
 use crate::decide::{self, Coverage};
 use crate::explain;
+use crate::explore::{Stage, refined};
 use crate::found::launches;
 use crate::grid::{Covered, Subject};
 use crate::input::{self, Files};
 use crate::kernel::synchronisation::synchronises;
 use crate::kernel::{Inst, Kernel, Op, Pc, Scope};
 use crate::race::race;
-use crate::sim::{Outcome, Writes};
+use crate::sim::join::Memories;
+use crate::sim::{self, Outcome};
 use crate::spec::manifest::Settings;
 use crate::spec::{Domain, Layers, Which};
 use crate::term::ArrayId;
@@ -87,7 +90,7 @@ fn judged(layers: Layers, files: &Files) -> Result<Report, Failure> {
     let start = Instant::now();
     let options = layers.options()?;
     let mut report = race(layers, files)?;
-    let limits = limits(&options, start);
+    let limits = options.limits(start);
     let asked = Asked {
         layers,
         files,
@@ -124,27 +127,61 @@ fn open(kind: UnknownKind, message: impl Into<String>) -> Judged {
 
 /// Runs the kernel of a launch as `race` does, with values or without.
 fn run(alone: &Alone, deciding: &decide::Options, without_values: bool) -> Covered {
-    let whole = alone.subject(deciding);
-    let kernel = &alone.lowered.kernel;
-    let subject = Subject {
+    let launch = Launched {
+        alone,
+        deciding,
         without_values,
-        ..whole
     };
-    let mut covered = asked(&subject);
-    let store = &covered.outcome.store;
-    let mut forgotten = store.has_merged() || store.has_flips();
-    if forgotten && deciding.limits.reached().is_none() {
-        let mut resolved = whole.resolved.clone();
-        resolved.mode.domain = Domain::Reals { made_by: Some(0) };
-        covered = asked(&Subject {
-            kernel,
-            resolved: &resolved,
-            ..subject
-        });
-        forgotten = false;
-    }
+    let (mut covered, forgotten) = refined(&launch, false, &mut [&mut Made]);
     take_real_equal(&mut covered.outcome, forgotten);
     covered
+}
+
+/// A launch, which is run again with numbers that remember how they were made where bits of them decide something.
+struct Launched<'a> {
+    alone: &'a Alone,
+    deciding: &'a decide::Options,
+    without_values: bool,
+}
+
+impl Stage for Launched<'_> {
+    type Knowledge = bool;
+    /// With it, whether numbers did not remember how they were made whose bits decide something.
+    type Ran = (Covered, bool);
+
+    fn run(&self, made: &bool) -> (Covered, bool) {
+        let whole = self.alone.subject(self.deciding);
+        let mut resolved = whole.resolved.clone();
+        if *made {
+            resolved.mode.domain = Domain::Reals { made_by: Some(0) };
+        }
+        let covered = asked(&Subject {
+            kernel: self.alone.lowered.run_by(&resolved.mode),
+            resolved: &resolved,
+            without_values: self.without_values,
+            ..whole
+        });
+        let store = &covered.outcome.store;
+        let forgotten = !made && (store.has_merged() || store.has_flips());
+        (covered, forgotten)
+    }
+
+    fn ended(&self, why: String) -> (Covered, bool) {
+        let mut out = Covered::default();
+        let limit = sim::Finding::new(UnknownKind::Limit, why);
+        out.outcome.unknowns.push(limit);
+        (out, false)
+    }
+}
+
+impl Remembers for Launched<'_> {
+    fn made(known: &mut bool) -> &mut bool {
+        known
+    }
+
+    fn asks(&self, (_, forgotten): &(Covered, bool)) -> bool {
+        *forgotten && self.deciding.limits.reached().is_none()
+    }
 }
 
 impl Asked<'_> {
@@ -432,17 +469,9 @@ fn fixed(inst: &Inst, is_pair: bool) -> Option<&'static str> {
 /// True if two runs leave the same terms in every output that is compared.
 fn same_terms(whole: &Whole, without: &Outcome) -> bool {
     let arrays = &whole.alone.setup.arrays;
-    let compared = |a: &ArrayId| decide::goal::is_compared(&arrays[*a]);
-    let mut store = whole.covered.outcome.store.clone();
-    let map = store.import(&without.store);
-    let writes = &whole.covered.outcome.writes;
-    let old = writes.iter().filter(|(a, _)| compared(a));
-    let new = without.writes.iter().filter(|(a, _)| compared(a));
-    let new: BTreeMap<ArrayId, Writes> = new
-        .map(|(&a, writes)| {
-            let image = writes.iter().map(|(&off, t)| (off, map[t.0 as usize]));
-            (a, image.collect())
-        })
-        .collect();
-    old.clone().count() == new.len() && old.clone().all(|(a, w)| new.get(a) == Some(w))
+    let compared = |a: ArrayId| decide::goal::is_compared(&arrays[a]);
+    let outcome = &whole.covered.outcome;
+    let terms = outcome.store.clone().import(&without.store);
+    let left = Memories::new(&without.writes, terms);
+    outcome.differing(&left, compared).next().is_none()
 }

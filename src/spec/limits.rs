@@ -14,6 +14,8 @@ use rayon::ThreadPoolBuilder;
 
 use crate::work;
 
+use super::Options;
+
 thread_local! {
     /// What ends the check that this thread works for.
     static CANCELLED: RefCell<Option<Cancel>> = const { RefCell::new(None) };
@@ -75,6 +77,16 @@ pub struct Limits {
     pub deadline: Option<Instant>,
     /// Memory in bytes.
     pub memory: Option<u64>,
+}
+
+impl Options {
+    /// The limits of what began at a moment.
+    pub fn limits(&self, start: Instant) -> Limits {
+        Limits {
+            deadline: self.timeout.and_then(|t| start.checked_add(t)),
+            memory: self.memory_limit,
+        }
+    }
 }
 
 impl Limits {

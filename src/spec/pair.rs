@@ -563,9 +563,7 @@ impl Table {
                     "the dynamic shared memory of `{}` is large enough for every access",
                     draft.kernel.name
                 ));
-                if !self.assumptions.contains(&said) {
-                    self.assumptions.push(said);
-                }
+                Assumption::unite(&mut self.assumptions, [said]);
             }
         }
     }

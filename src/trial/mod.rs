@@ -15,6 +15,7 @@ mod inputs;
 use crate::answer::{self, Assumption, DefectKind, Part, UnknownKind, WarningKind};
 use crate::decide::bounds::Input;
 use crate::explain::{self, Counterexample, InputValue, Verdict};
+use crate::explore::{self, Look, Reason};
 use crate::found::launches::{self, Ran};
 use crate::grid::{Subject, scope};
 use crate::sim::{Clean, Finding, Outcome};
@@ -35,18 +36,6 @@ pub(crate) enum Found {
     Defects(Vec<answer::Finding<DefectKind>>),
 }
 
-/// True if more knowledge of the data can settle what is open.
-fn depends_on_data(unknowns: &[Finding<UnknownKind>]) -> bool {
-    use UnknownKind::*;
-    let open = |k| {
-        matches!(
-            k,
-            DataDependentBranch | DataDependentAddress | Undecided | Undefined | MixedBytes
-        )
-    };
-    unknowns.iter().all(|u| open(u.kind))
-}
-
 /// Runs both sides on known data, if that can tell anything: the reference was clean, and the
 /// optimized kernel without defects. `ran` describes the optimized kernel.
 pub(crate) fn run(
@@ -60,7 +49,8 @@ pub(crate) fn run(
     };
     let sides = [first, second];
     let any = first.first()?;
-    if !optimized.defects.is_empty() || !depends_on_data(&optimized.unknowns) {
+    let of_data = |u: &Finding<UnknownKind>| u.kind.is_of_data();
+    if !optimized.defects.is_empty() || !optimized.unknowns.iter().all(of_data) {
         return None;
     }
     let arrays = any.arrays;
@@ -77,10 +67,8 @@ pub(crate) fn run(
         o.unknowns.iter().map(place).collect()
     };
     let (open, mut unchanged) = (places(optimized), 0);
-    for input in inputs.iter().take(most) {
-        if options.limits.reached().is_some() || unchanged == UNCHANGED {
-            return None;
-        }
+    let inputs = inputs.iter().take(most);
+    explore::found(Reason::Inputs, inputs, &any.deciding.limits, |input| {
         let known = sides.map(|side| {
             let known = side.iter().map(|s| {
                 let mut r: Resolved = s.resolved.clone();
@@ -98,39 +86,40 @@ pub(crate) fn run(
         [options.reference, options.optimized] = scope.coverage;
         let [reference, optimized] = scope.kernels.map(|k| k.outcome);
         let Ok(reference) = reference.into_clean(true) else {
-            continue;
+            return Look::Next;
         };
         if !optimized.defects.is_empty() {
             let all: Vec<_> = reference.writes.values().flatten().map(|w| *w.1).collect();
             if !inputs::has_values(&reference.store, &all) {
-                continue;
+                return Look::Next;
             }
             let mut entries = launches::defects(ran, &optimized.defects);
             let shown = input.shown(arrays);
             for e in &mut entries {
                 e.message = format!("{}, {}", e.message, on(&shown));
             }
-            return Some(Found::Defects(entries));
+            return Look::Shows(Found::Defects(entries));
         }
         let optimized = match optimized.into_clean(true) {
             Ok(clean) => clean,
             Err(outcome) => {
                 unchanged += u32::from(places(&outcome) == open);
-                continue;
+                return match unchanged {
+                    UNCHANGED.. => Look::End,
+                    _ => Look::Next,
+                };
             }
         };
         let decision = explain::decide(reference, optimized, arrays, &options);
-        let Some(mut example) = decision.counterexample else {
-            continue;
+        let differs = decision.verdict == Verdict::NotEquivalent;
+        let example = decision.counterexample.filter(|_| differs);
+        let Some(mut example) = example.filter(|e| inputs::counts(e, rounds)) else {
+            return Look::Next;
         };
-        if decision.verdict != Verdict::NotEquivalent || !inputs::counts(&example, rounds) {
-            continue;
-        }
         example.inputs.extend(input.shown(arrays));
         example.inputs.sort_by_key(|i| (i.array, i.offset));
-        return Some(Found::Differs(Box::new(example), decision.assumptions));
-    }
-    None
+        Look::Shows(Found::Differs(Box::new(example), decision.assumptions))
+    })
 }
 
 /// Runs one kernel on known data where its outcome over symbols is open: races, deadlocks and misused barriers that it
@@ -154,19 +143,11 @@ pub(crate) fn alone(
     let cost = outcome.stats.thread_instructions.max(1);
     let most = (WORK / cost).clamp(1, 16) as usize;
     let mut tried = 0;
-    for input in inputs::plain(&outcome.store, &setup.arrays)
-        .into_iter()
-        .take(most)
-    {
-        if limits.reached().is_some() {
-            break;
-        }
+    let inputs = inputs::plain(&outcome.store, &setup.arrays);
+    let inputs = inputs.into_iter().take(most);
+    let found = explore::found(Reason::Inputs, inputs, &limits, |input| {
         tried += 1;
-        let mut known = setup.clone();
-        for k in &mut known.kernels {
-            k.bindings.given.extend(input.given());
-        }
-        let found = run(&known);
+        let found = run(&with(setup, input.given()));
         let facts = &outcome.store.facts;
         let is_bounded = |g: &Given| facts.of(g.array).is_some_and(|e| e.is_bounded());
         let bounded = input.given().iter().all(is_bounded);
@@ -176,16 +157,25 @@ pub(crate) fn alone(
             _ => false,
         };
         if found.defects.is_empty() || !found.defects.iter().all(counts) {
-            continue;
+            return Look::Next;
         }
         let shown = on(&input.shown(&setup.arrays));
         let mut defects = found.defects;
         for d in &mut defects {
             d.message = format!("{}, {shown}", d.message);
         }
-        return (tried, defects);
+        Look::Shows(defects)
+    });
+    (tried, found.unwrap_or_default())
+}
+
+/// Bindings with some of what arrays hold known.
+fn with(setup: &Setup, given: Vec<Given>) -> Setup {
+    let mut known = setup.clone();
+    for k in &mut known.kernels {
+        k.bindings.given.extend_from_slice(&given);
     }
-    (tried, Vec::new())
+    known
 }
 
 /// Runs one kernel on an input: whether it leaves an array, or accesses one where it is not aligned.
@@ -199,17 +189,13 @@ pub(crate) fn leaves_arrays(
     if setup.kernels.len() > 1 && !input.iter().all(|(c, _)| is_input(c.array)) {
         return false;
     }
-    let mut known = setup.clone();
-    for k in &mut known.kernels {
-        k.bindings
-            .given
-            .extend(input.iter().map(|(c, value)| Given {
-                array: c.array,
-                off: c.off,
-                bytes: c.bytes,
-                value: *value,
-            }));
-    }
+    let given = input.iter().map(|(c, value)| Given {
+        array: c.array,
+        off: c.off,
+        bytes: c.bytes,
+        value: *value,
+    });
+    let known = with(setup, given.collect());
     let astray = |kind: DefectKind| match kind {
         DefectKind::OutOfBounds | DefectKind::MisalignedAccess => !fails,
         DefectKind::Assertion => fails,

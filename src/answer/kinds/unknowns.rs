@@ -107,3 +107,15 @@ kinds! {
         }
     }
 }
+
+impl UnknownKind {
+    /// True if it may be settled by more knowledge of what arrays hold: by contents that facts allow, or by an input on
+    /// which something shows. Two of these may be about one way of a branch that data decide.
+    pub fn is_of_data(self) -> bool {
+        use UnknownKind::*;
+        matches!(
+            self,
+            DataDependentBranch | DataDependentAddress | MixedBytes | Undecided | Undefined
+        )
+    }
+}

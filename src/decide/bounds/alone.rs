@@ -13,7 +13,7 @@ use super::{
     Known, PROOFS, SEARCHES, Settled, add, chosen_by, extent, failure, inside, is_satisfiable,
     moved, name, open_failure,
 };
-use crate::answer::AssumptionKind;
+use crate::answer::{Assumption, AssumptionKind};
 use crate::decide::Options;
 use crate::decide::refute::cells;
 use crate::decide::refute::links::concrete;
@@ -138,25 +138,23 @@ pub(crate) fn alone(
             Some(e) => format!("places in {name} that data choose lie in its bytes 0..{e}"),
             None => format!("places in {name} that data choose lie in it"),
         });
-        if !out.assumptions.contains(&said) {
-            out.assumptions.push(said);
-        }
+        Assumption::unite(&mut out.assumptions, [said]);
     }
     let free: Vec<TermId> = open.free.iter().map(|&i| open.goals[i]).collect();
     let is_known = |i: &usize| open.store.as_bits(open.gathers[*i].raw).is_some();
     if open.free.iter().any(is_known) && !is_satisfiable(&open.store, &free, arrays) {
-        out.unknowns.push(Finding {
-            kind: UnknownKind::Undefined,
-            message: "no input was found on which all places that data choose lie in their arrays"
-                .into(),
-            count: 1,
-            sites: open
+        out.unknowns.push(
+            Finding::new(
+                UnknownKind::Undefined,
+                "no input was found on which all places that data choose lie in their arrays",
+            )
+            .at(open
                 .free
                 .iter()
                 .take(1)
                 .map(|&i| open.gathers[i].site.clone())
-                .collect(),
-        });
+                .collect()),
+        );
     }
     // A defect that the run has already leaves nothing to claim.
     if !run.defects.is_empty() {
@@ -182,25 +180,15 @@ pub(crate) fn alone(
             Some(input) => add(&mut out.defects, open.defect(i, &input, arrays)),
             None if failure(&open.gathers[i]).is_some() => add(
                 &mut out.unknowns,
-                Finding {
-                    kind: UnknownKind::Undecided,
-                    message: open_failure(failure(&open.gathers[i]).unwrap_or_default()),
-                    count: 1,
-                    sites: vec![site],
-                },
+                Finding::new(UnknownKind::Undecided, open_failure(failure(&open.gathers[i]).unwrap_or_default())).at(vec![site]),
             ),
             None => add(
                 &mut out.unknowns,
-                Finding {
-                    kind: UnknownKind::DataDependentAddress,
-                    message: format!(
+                Finding::new(UnknownKind::DataDependentAddress, format!(
                         "neither was {place} shown to lie in it for all data that the facts allow, nor was data found \
                          with which it does not: say more of its indices with --assume '{} in A..B'",
                         chosen_by(&open.store, &open.gathers[i], arrays)
-                    ),
-                    count: 1,
-                    sites: vec![site],
-                },
+                    )).at(vec![site]),
             ),
         }
     }
@@ -227,12 +215,7 @@ impl Open {
                 format!("{place} is outside of it with {with}"),
             ),
         };
-        Finding {
-            kind,
-            message,
-            count: 1,
-            sites: vec![g.site.clone()],
-        }
+        Finding::new(kind, message).at(vec![g.site.clone()])
     }
 
     /// Whether an access lies in its array all the same.
@@ -278,9 +261,7 @@ pub(crate) fn left_out(
             continue;
         };
         let with = crate::explain::text::inputs(&open.store, &input, arrays);
-        let finding = Finding {
-            kind: UnknownKind::Undefined,
-            message: match failure(&open.gathers[i]) {
+        let finding = Finding::new(UnknownKind::Undefined, match failure(&open.gathers[i]) {
                 Some(what) => format!(
                     "the reference {what} on data that the facts allow, of which nothing is claimed: with {with}"
                 ),
@@ -288,10 +269,7 @@ pub(crate) fn left_out(
                     "{} lies outside of it on data that the facts allow, of which nothing is claimed: with {with}",
                     open.place(i, arrays)
                 ),
-            },
-            count: 1,
-            sites: vec![open.gathers[i].site.clone()],
-        };
+            }).at(vec![open.gathers[i].site.clone()]);
         add(&mut out, finding);
     }
     out

@@ -151,7 +151,11 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
         show_time(t.parse),
         show_time(t.simulate),
         show_time(t.decide)
-    )
+    )?;
+    match r.stats.run_again() {
+        Some(runs) => writeln!(out, "runs made again: {runs} (volta explain runs)"),
+        None => Ok(()),
+    }
 }
 
 /// Lines of a table, of which names in files may hold anything.

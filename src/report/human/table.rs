@@ -27,8 +27,8 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
     if g.stats {
         write!(
             out,
-            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}  {:>10}",
-            "peak MiB", "instructions", "terms", "VCs", "barriers", "warp syncs"
+            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}  {:>10}  {:>6}",
+            "peak MiB", "instructions", "terms", "VCs", "barriers", "warp syncs", "again"
         )?;
     }
     writeln!(out, "{BOLD:#}")?;
@@ -86,13 +86,14 @@ fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fm
         let mib = |b: u64| format!("{:.1}", b as f64 / (1 << 20) as f64);
         write!(
             out,
-            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}  {:>10}",
+            "  {:>9}  {:>12}  {:>10}  {:>8}  {:>10}  {:>10}  {:>6}",
             e.peak.map_or("-".into(), mib),
             sum(|c| c.thread_instructions),
             sum(|c| c.terms),
             stats.decision.as_ref().map_or(0, |d| d.conditions),
             sum(|c| c.barrier_arrivals),
             sum(|c| c.warp_syncs),
+            stats.runs.values().sum::<u64>(),
         )?;
     }
     if !e.ok {
