@@ -15,7 +15,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::kernel::{FloatOp, Fmt, Rnd};
 use crate::number;
 use crate::term::word::{Does, Operation};
-use crate::term::{ArrayId, Sort, Term, TermId, TermStore, fold_bits, fold_compare};
+use crate::term::{ArrayId, Term, TermId, TermStore};
 
 use super::reading::{Floats, Reader, reads};
 
@@ -101,18 +101,6 @@ fn is_nan(fmt: Fmt, bits: u64) -> bool {
     number::decode(fmt, bits).value == number::Value::Nan
 }
 
-fn mask(width: u8) -> u64 {
-    u64::MAX >> (64 - u32::from(width.clamp(1, 64)))
-}
-
-fn width(store: &TermStore, t: TermId) -> u8 {
-    match store.sort(t) {
-        Sort::Bits(w) => w,
-        Sort::Bool => 1,
-        Sort::Real => 0,
-    }
-}
-
 /// Every result of a function on every choice of its operands.
 fn each(operands: &[&Values], f: impl Fn(&[u64]) -> Option<u64>) -> Values {
     let count = operands.iter().map(|v| v.len()).product::<usize>();
@@ -150,24 +138,10 @@ fn value(
 ) -> Values {
     let none = Values::new();
     let of = |t: TermId| all.get(&t).unwrap_or(&none);
-    let w = width(store, t);
     match store.get(t) {
-        Term::Bool(b) => smallvec![u64::from(b)],
-        Term::BitsConst { value, .. } => smallvec![value],
         Term::Bytes { array, off, width } if !array.is_place() => {
             smallvec![inputs.read(array, off, width / 8)]
         }
-        Term::Not(a) => each(&[of(a)], |v| Some(1 ^ v[0])),
-        Term::And(a, b) => each(&[of(a), of(b)], |v| Some(v[0] & v[1])),
-        Term::Or(a, b) => each(&[of(a), of(b)], |v| Some(v[0] | v[1])),
-        Term::Xor(a, b) => each(&[of(a), of(b)], |v| Some(v[0] ^ v[1])),
-        Term::ICmp(op, a, b) => {
-            let width = width(store, a);
-            each(&[of(a), of(b)], |v| {
-                Some(u64::from(fold_compare(op, width, v[0], v[1])))
-            })
-        }
-        Term::OfBool { p, .. } => of(p).clone(),
         Term::BitsSelect(p, a, b) => {
             let mut out = Values::new();
             for &side in of(p) {
@@ -182,35 +156,6 @@ fn value(
             }
             out
         }
-        Term::Concat(list) => {
-            let parts: Vec<TermId> = list.iter().map(|&i| TermId(i)).collect();
-            let widths: Vec<u8> = parts.iter().map(|&p| width(store, p)).collect();
-            let values: Vec<&Values> = parts.iter().map(|&p| of(p)).collect();
-            each(&values, |v| {
-                let mut at = 0;
-                Some(v.iter().zip(&widths).fold(0, |out, (x, w)| {
-                    let placed = x << at;
-                    at += u32::from(*w);
-                    out | placed
-                }))
-            })
-        }
-        Term::Extract { bits, low, width } => {
-            each(&[of(bits)], |v| Some(v[0] >> low & mask(width)))
-        }
-        Term::BitsOp(op, a, b) => each(&[of(a), of(b)], |v| {
-            Some(fold_bits(op, w, v[0], v[1])? & mask(w))
-        }),
-        Term::BitsSum(list) => {
-            let values: Vec<&Values> = list.iter().map(|&i| of(TermId(i))).collect();
-            each(&values, |v| {
-                let (pairs, _) = v.as_chunks::<2>();
-                let sum = pairs
-                    .iter()
-                    .fold(0u64, |s, [x, y]| s.wrapping_add(x.wrapping_mul(*y)));
-                Some(sum & mask(w))
-            })
-        }
         Term::Word(word) => {
             let operation = word.operation(store);
             let operands: Vec<TermId> = word.operands().collect();
@@ -220,6 +165,11 @@ fn value(
                 0 => apart,
                 _ => joined(store, (&operation, &operands), all, apart),
             }
+        }
+        term if term.is_of_words() => {
+            let mut operands: SmallVec<[&Values; 4]> = SmallVec::new();
+            store.children(t, |c| operands.push(of(c)));
+            each(&operands, |v| store.fold_word(t, |k, _| Some(v[k])))
         }
         _ => none,
     }

@@ -14,12 +14,9 @@
 
 use num_rational::BigRational;
 use num_traits::Zero;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::term::{
-    ArrayId, BitsOp, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, fold_bits, fold_compare,
-    layout, pow2,
-};
+use crate::term::{ArrayId, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, layout, pow2};
 
 /// Most bits that are tried out.
 const MAX_BITS: u8 = 8;
@@ -27,26 +24,13 @@ const MAX_BITS: u8 = 8;
 /// Most terms between the bits and the address.
 const MAX_CONE: usize = 256;
 
-/// Terms over a few free bits, children first, and how to evaluate them.
+/// Terms over a few free bits.
 struct Cone {
-    steps: Vec<(TermId, Step)>,
+    /// Operations, children first.
+    steps: Vec<TermId>,
+    /// What is free, with the first of its bits in a trial.
     leaves: Vec<(TermId, u8)>,
     bits: u8,
-}
-
-enum Step {
-    Known(u64),
-    /// Bits of the trial: from the first, so many.
-    Leaf(u8, u8),
-    Concat(Vec<(TermId, u8)>),
-    Extract(TermId, u8, u8),
-    Op(BitsOp, u8, TermId, TermId),
-    Compare(ICmp, u8, TermId, TermId),
-    Not(TermId),
-    And(TermId, TermId),
-    Or(TermId, TermId),
-    Select(TermId, TermId, TermId),
-    OfBool(TermId),
 }
 
 impl Cone {
@@ -61,11 +45,12 @@ impl Cone {
     /// Adds what stands below a term; `None` if that is not a function of few bits. With `grow`
     /// unset, no bits are added to those that are there.
     fn add(&mut self, s: &TermStore, root: TermId, grow: bool) -> Option<()> {
-        let mut seen: FxHashMap<TermId, ()> = self.steps.iter().map(|x| (x.0, ())).collect();
+        let known = self.steps.iter().chain(self.leaves.iter().map(|l| &l.0));
+        let mut seen: FxHashSet<TermId> = known.copied().collect();
         let mut fresh = Vec::new();
         let mut stack = vec![root];
         while let Some(t) = stack.pop() {
-            if seen.insert(t, ()).is_some() {
+            if !seen.insert(t) {
                 continue;
             }
             if seen.len() > MAX_CONE {
@@ -80,89 +65,43 @@ impl Cone {
         fresh.sort_unstable();
         let (leaves, bits, at) = (self.leaves.len(), self.bits, self.steps.len());
         for t in fresh {
-            match self.step(s, t, grow) {
-                Some(step) => self.steps.push((t, step)),
-                None => {
-                    self.leaves.truncate(leaves);
-                    self.bits = bits;
-                    self.steps.truncate(at);
-                    return None;
-                }
+            if !is_leaf(s, t) {
+                self.steps.push(t);
+                continue;
             }
+            let w = leaf_width(s, t);
+            if !grow || w == 0 || self.bits + w > MAX_BITS {
+                self.leaves.truncate(leaves);
+                self.bits = bits;
+                self.steps.truncate(at);
+                return None;
+            }
+            self.leaves.push((t, self.bits));
+            self.bits += w;
         }
         Some(())
     }
 
-    fn step(&mut self, s: &TermStore, t: TermId, grow: bool) -> Option<Step> {
-        let width = |t: TermId| match s.sort(t) {
-            Sort::Bits(w) => w,
-            Sort::Bool => 1,
-            Sort::Real => 0,
-        };
-        if is_leaf(s, t) {
-            let w = width(t);
-            if !grow || w == 0 || self.bits + w > MAX_BITS {
-                return None;
-            }
-            let from = self.bits;
-            self.leaves.push((t, from));
-            self.bits += w;
-            return Some(Step::Leaf(from, w));
-        }
-        Some(match s.get(t) {
-            Term::Bool(b) => Step::Known(b as u64),
-            Term::BitsConst { value, .. } => Step::Known(value),
-            Term::Concat(l) => {
-                let part = |&i: &u32| (TermId(i), width(TermId(i)));
-                Step::Concat(l.iter().map(part).collect())
-            }
-            Term::Extract { bits, low, width } => Step::Extract(bits, low, width),
-            Term::BitsOp(op, a, b) => Step::Op(op, width(t), a, b),
-            Term::ICmp(op, a, b) => Step::Compare(op, width(a), a, b),
-            Term::Not(a) => Step::Not(a),
-            Term::And(a, b) => Step::And(a, b),
-            Term::Or(a, b) => Step::Or(a, b),
-            Term::BitsSelect(p, a, b) => Step::Select(p, a, b),
-            Term::OfBool { p, .. } => Step::OfBool(p),
-            _ => return None,
-        })
-    }
-
     /// The values of all terms where the free bits are `trial`; a division by zero has none, nor
     /// has what depends on it.
-    fn evaluate(&self, trial: u64, out: &mut FxHashMap<TermId, u64>) {
+    fn evaluate(&self, s: &TermStore, trial: u64, out: &mut FxHashMap<TermId, u64>) {
         out.clear();
-        for (t, step) in &self.steps {
-            let v = |t: &TermId| out.get(t).copied();
-            let value = match step {
-                Step::Known(x) => Some(*x),
-                Step::Leaf(from, w) => Some(low(trial >> from, *w)),
-                Step::Concat(parts) => {
-                    let (mut x, mut at) = (Some(0), 0);
-                    for (p, w) in parts {
-                        x = x.zip(v(p)).map(|(x, y)| x | y << at);
-                        at += w;
-                    }
-                    x
-                }
-                Step::Extract(b, from, w) => v(b).map(|b| low(b >> from, *w)),
-                Step::Op(op, w, a, b) => v(a)
-                    .zip(v(b))
-                    .and_then(|(a, b)| fold_bits(*op, *w, a, b))
-                    .map(|x| low(x, *w)),
-                Step::Compare(op, w, a, b) => v(a)
-                    .zip(v(b))
-                    .map(|(a, b)| fold_compare(*op, *w, a, b) as u64),
-                Step::Not(a) => v(a).map(|a| 1 - a),
-                Step::And(a, b) => v(a).zip(v(b)).map(|(a, b)| a & b),
-                Step::Or(a, b) => v(a).zip(v(b)).map(|(a, b)| a | b),
-                Step::Select(p, a, b) => v(p).and_then(|p| if p == 1 { v(a) } else { v(b) }),
-                Step::OfBool(p) => v(p),
-            };
-            if let Some(x) = value {
-                out.insert(*t, x);
+        let leaves = self.leaves.iter();
+        out.extend(leaves.map(|&(t, from)| (t, low(trial >> from, leaf_width(s, t)))));
+        for &t in &self.steps {
+            if let Some(x) = s.fold_word(t, |_, c| out.get(&c).copied()) {
+                out.insert(t, x);
             }
         }
+    }
+}
+
+/// Bits of a term that is free; 0 for a real.
+fn leaf_width(s: &TermStore, t: TermId) -> u8 {
+    match s.sort(t) {
+        Sort::Bits(w) => w,
+        Sort::Bool => 1,
+        Sort::Real => 0,
     }
 }
 
@@ -214,7 +153,7 @@ pub(super) fn choices(
     let mut found: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut values = FxHashMap::default();
     for trial in 0..1u64 << cone.bits {
-        cone.evaluate(trial, &mut values);
+        cone.evaluate(s, trial, &mut values);
         if tests.iter().any(|f| values.get(f) == Some(&0))
             || magnitudes.iter().any(|m| m.excludes(trial))
         {

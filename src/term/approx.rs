@@ -4,9 +4,10 @@
 
 use num_rational::BigRational;
 
+use super::bits::{mask, sext};
 use super::eval::{Cone, Inputs, Value};
 use super::made::Kind;
-use super::{ArrayId, BitsOp, Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
+use super::{ArrayId, Class, Fun, RCmp, Term, TermId, TermStore};
 use crate::kernel::Fmt;
 use crate::number::half;
 
@@ -63,22 +64,6 @@ fn fun(f: Fun, x: f64) -> f64 {
         Fun::Ceil => x.ceil(),
         Fun::Trunc => x.trunc(),
         Fun::RoundEven => x.round_ties_even(),
-    }
-}
-
-fn sext(v: u64, w: u8) -> i64 {
-    let s = 64 - w.clamp(1, 64) as u32;
-    ((v << s) as i64) >> s
-}
-
-fn keep(v: u64, w: u8) -> u64 {
-    if w >= 64 { v } else { v & ((1 << w) - 1) }
-}
-
-fn width(store: &TermStore, t: TermId) -> u8 {
-    match store.sort(t) {
-        Sort::Bits(w) => w,
-        _ => 1,
     }
 }
 
@@ -162,14 +147,10 @@ fn step(
                 v(2)
             }
         }
-        Term::OfInt { signed, bits } => {
-            let w = width(store, bits);
-            real(if signed {
-                sext(v(0).b, w) as f64
-            } else {
-                v(0).b as f64
-            })
-        }
+        Term::OfInt { signed, bits } => real(match signed {
+            true => sext(v(0).b, store.width(bits)) as f64,
+            false => v(0).b as f64,
+        }),
         Term::OfBits { fmt, .. } => {
             // An encoding keeps its number in `f`.
             let x = v(0);
@@ -187,7 +168,6 @@ fn step(
                 _ => v(0),
             }
         }
-        Term::Bool(b) => truth(b),
         Term::RCmp(op, ..) => {
             let (a, b) = (v(0).f, v(1).f);
             truth(match op {
@@ -202,75 +182,36 @@ fn step(
             Class::NegInf => v(0).f == f64::NEG_INFINITY,
         }),
         Term::Overflows(..) => truth(false),
-        Term::ICmp(op, x, _) => {
-            let (w, a, b) = (width(store, x), v(0).b, v(1).b);
-            truth(match op {
-                ICmp::Eq => a == b,
-                ICmp::ULt => a < b,
-                ICmp::ULe => a <= b,
-                ICmp::SLt => sext(a, w) < sext(b, w),
-                ICmp::SLe => sext(a, w) <= sext(b, w),
-            })
+        Term::Bool(_)
+        | Term::ICmp(..)
+        | Term::Not(_)
+        | Term::And(..)
+        | Term::Or(..)
+        | Term::Xor(..)
+        | Term::BitsConst { .. }
+        | Term::Concat(_)
+        | Term::Extract { .. }
+        | Term::BitsOp(..)
+        | Term::BitsSum(_)
+        | Term::OfBool { .. } => {
+            let word = store.fold_word(t, |k, _| Some(v(k).b));
+            bits(word.unwrap_or(0))
         }
-        Term::Not(_) => truth(v(0).b == 0),
-        Term::And(..) => truth(v(0).b & v(1).b != 0),
-        Term::Or(..) => truth(v(0).b | v(1).b != 0),
-        Term::Xor(..) => truth(v(0).b != v(1).b),
-        Term::BitsConst { value, .. } => bits(value),
         Term::Bytes { array, off, width } => bits(inputs.read(array, off, width / 8)),
         Term::Fresh { .. } | Term::Poison { .. } | Term::Word(_) => bits(0),
         Term::OfReal { fmt, .. } => Fast {
             f: v(0).f,
             b: encode(fmt, v(0).f),
         },
-        Term::Concat(l) => {
-            let (mut acc, mut at) = (0u64, 0u32);
-            for (k, &part) in l.iter().enumerate() {
-                acc |= v(k).b.checked_shl(at).unwrap_or(0);
-                at += width(store, TermId(part)) as u32;
-            }
-            bits(acc)
-        }
-        Term::Extract { low, width: w, .. } => bits(keep(v(0).b >> low, w)),
-        Term::BitsSum(_) => {
-            let (pairs, _) = kids.as_chunks::<2>();
-            let product = |[a, b]: &[u32; 2]| {
-                let (a, b) = (values[*a as usize].b, values[*b as usize].b);
-                a.wrapping_mul(b)
-            };
-            let sum = pairs.iter().map(product).fold(0, u64::wrapping_add);
-            bits(keep(sum, width(store, t)))
-        }
-        Term::BitsOp(op, ..) => {
-            let (w, a, b) = (width(store, t), v(0).b, v(1).b);
-            let r = match op {
-                BitsOp::Add => a.wrapping_add(b),
-                BitsOp::Mul => a.wrapping_mul(b),
-                BitsOp::And => a & b,
-                BitsOp::Or => a | b,
-                BitsOp::Xor => a ^ b,
-                BitsOp::Shl if b < w as u64 => a << b,
-                BitsOp::LShr if b < w as u64 => a >> b,
-                BitsOp::Shl | BitsOp::LShr => 0,
-                BitsOp::AShr => (sext(a, w) >> b.min(w as u64 - 1)) as u64,
-                _ if b == 0 => 0,
-                BitsOp::UDiv => a / b,
-                BitsOp::URem => a % b,
-                BitsOp::SDiv => sext(a, w).wrapping_div(sext(b, w)) as u64,
-                BitsOp::SRem => sext(a, w).wrapping_rem(sext(b, w)) as u64,
-            };
-            bits(keep(r, w))
-        }
-        Term::OfBool { .. } => bits(v(0).b),
         Term::Clamp {
             width: w, signed, ..
         } => {
             let x = v(0).f;
             bits(if signed {
                 let h = 2f64.powi(w as i32 - 1);
-                keep(x.clamp(-h, h - 1.0) as i64 as u64, w)
+                mask(w) & x.clamp(-h, h - 1.0) as i64 as u64
             } else {
-                keep(x.clamp(0.0, 2f64.powi(w as i32) - 1.0) as u64, w)
+                mask(w) & x.clamp(0.0, 2f64.powi(w as i32) - 1.0) as u64
             })
         }
     }

@@ -11,8 +11,8 @@
 //! no input has together. Not claimed: that an input exists where the answer is `false`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
-use super::bits::{fold_bits, fold_compare};
 use super::{ArrayId, Term, TermId, TermStore, sext};
 
 /// Values of one integer.
@@ -132,44 +132,9 @@ impl TermStore {
             self.children(t, |c| below &= made.get(&c).copied().unwrap_or(false));
             let is = match self.get(t) {
                 // A comparison of something else is a choice itself.
-                Term::Bool(_)
-                | Term::RCmp(..)
-                | Term::Is(..)
-                | Term::Overflows(..)
-                | Term::ICmp(..) => true,
-                Term::BitsConst { .. } => true,
+                Term::RCmp(..) | Term::Is(..) | Term::Overflows(..) | Term::ICmp(..) => true,
                 Term::Bytes { .. } => self.few(t).is_some(),
-                Term::Not(_)
-                | Term::And(..)
-                | Term::Or(..)
-                | Term::Xor(..)
-                | Term::Concat(_)
-                | Term::Extract { .. }
-                | Term::BitsOp(..)
-                | Term::BitsSum(_)
-                | Term::BitsSelect(..)
-                | Term::OfBool { .. } => below,
-                Term::Const(_)
-                | Term::Inf { .. }
-                | Term::Undefined
-                | Term::Elem { .. }
-                | Term::Add(..)
-                | Term::Mul(..)
-                | Term::Neg(_)
-                | Term::Sum(_)
-                | Term::Div(..)
-                | Term::Fun(..)
-                | Term::Max(..)
-                | Term::Min(..)
-                | Term::Select(..)
-                | Term::OfInt { .. }
-                | Term::OfBits { .. }
-                | Term::Made(_)
-                | Term::Fresh { .. }
-                | Term::Poison { .. }
-                | Term::OfReal { .. }
-                | Term::Word(_)
-                | Term::Clamp { .. } => false,
+                term => term.is_of_words() && below,
             };
             made.insert(t, is);
         }
@@ -220,57 +185,13 @@ impl TermStore {
 
     /// What a term is in each case, of what its children are.
     fn row(&self, t: TermId, rows: &FxHashMap<TermId, Row>, count: usize) -> Option<Row> {
-        let w = match self.get(t) {
-            Term::BitsOp(..) | Term::BitsSum(_) => self.width(t),
-            Term::ICmp(_, x, _) => self.width(x),
-            _ => 64,
-        };
-        let mask = u64::MAX >> (64 - w.clamp(1, 64));
-        let mut of: Vec<(&Row, u8)> = Vec::new();
-        let mut all = true;
+        let (mut of, mut all): (SmallVec<[&Row; 4]>, bool) = (SmallVec::new(), true);
         self.children(t, |c| match rows.get(&c) {
-            Some(r) => {
-                let is_bits = matches!(self.get(t), Term::Concat(_));
-                of.push((r, if is_bits { self.width(c) } else { 0 }));
-            }
+            Some(row) => of.push(row),
             None => all = false,
         });
-        if !all {
-            return None;
-        }
-        let one = |i: usize| -> Option<u64> {
-            let v = |k: usize| of[k].0[i];
-            Some(match self.get(t) {
-                Term::Bool(b) => b.into(),
-                Term::BitsConst { value, .. } => value,
-                Term::Not(_) => 1 - v(0),
-                Term::And(..) => v(0) & v(1),
-                Term::Or(..) => v(0) | v(1),
-                Term::Xor(..) => v(0) ^ v(1),
-                Term::ICmp(op, ..) => fold_compare(op, w, v(0), v(1)).into(),
-                Term::OfBool { .. } => v(0),
-                Term::BitsSelect(..) => v(if v(0) == 1 { 1 } else { 2 }),
-                Term::Extract { low, width, .. } => {
-                    v(0) >> low & u64::MAX >> (64 - width.clamp(1, 64))
-                }
-                Term::BitsOp(op, ..) => fold_bits(op, w, v(0), v(1))? & mask,
-                Term::BitsSum(list) => {
-                    let products = (0..list.len() / 2).map(|k| v(2 * k).wrapping_mul(v(2 * k + 1)));
-                    products.fold(0u64, u64::wrapping_add) & mask
-                }
-                Term::Concat(_) => {
-                    let mut at = 0;
-                    let mut bits = 0u64;
-                    for (k, part) in of.iter().enumerate() {
-                        bits |= v(k).checked_shl(at).unwrap_or(0);
-                        at += u32::from(part.1);
-                    }
-                    bits
-                }
-                _ => return None,
-            })
-        };
-        (0..count).map(one).collect()
+        let one = |i: usize| self.fold_word(t, |k, _| Some(of[k][i]));
+        all.then(|| (0..count).map(one).collect())?
     }
 
     /// Whether the facts about elements allow a case.

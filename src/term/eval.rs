@@ -23,7 +23,7 @@ use super::bitval::{
     bits_op, clamp, concrete, decode, encode, logic, low_bits, signed, truth, two,
 };
 pub use super::value::Value;
-use super::{ArrayId, BitsOp, Fun, ICmp, Sort, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, Fun, ICmp, Term, TermId, TermStore};
 use crate::work;
 
 /// How to evaluate.
@@ -171,13 +171,6 @@ pub fn evaluate(store: &TermStore, roots: &[TermId], inputs: &Inputs, mode: Mode
     Cone::new(store, roots).evaluate(store, inputs, mode)
 }
 
-fn width(store: &TermStore, t: TermId) -> u8 {
-    match store.sort(t) {
-        Sort::Bits(w) => w,
-        _ => 0,
-    }
-}
-
 fn choose(p: &Value, x: &Value, y: &Value, prec: u32) -> Value {
     match truth(p) {
         Ok(true) => x.clone(),
@@ -251,7 +244,7 @@ fn step(
         Term::Select(..) | Term::BitsSelect(..) => choose(v(0), v(1), v(2), prec),
         Term::OfInt { signed: s, bits } => match concrete(v(0)) {
             Ok(b) => {
-                let w = width(store, bits);
+                let w = store.width(bits);
                 let i = if s {
                     BigInt::from(signed(b, w))
                 } else {
@@ -272,7 +265,7 @@ fn step(
         Term::Is(class, _) => is(class, v(0)),
         Term::Overflows(_, fmt, _) => overflows(fmt, v(0), prec),
         Term::ICmp(op, x, _) => {
-            let w = width(store, x);
+            let w = store.width(x);
             two(v(0), v(1), |a, b| {
                 Value::Bool(match op {
                     ICmp::Eq => a == b,
@@ -304,7 +297,7 @@ fn step(
                     Err(Value::Undefined) => return Value::Undefined,
                     Err(e) => open = Some(e),
                 }
-                at += width(store, TermId(part)) as u32;
+                at += store.width(TermId(part)) as u32;
             }
             open.unwrap_or(Value::Bits(acc))
         }
@@ -313,7 +306,7 @@ fn step(
             Err(e) => e,
         },
         Term::BitsSum(_) => {
-            let w = width(store, t);
+            let w = store.width(t);
             let mut sum = Value::Bits(0);
             for k in 0..kids.len() / 2 {
                 let (x, y) = (v(2 * k), v(2 * k + 1));
@@ -323,7 +316,7 @@ fn step(
             sum
         }
         Term::BitsOp(op, ..) => {
-            let w = width(store, t);
+            let w = store.width(t);
             two(v(0), v(1), |a, b| bits_op(op, a, b, w))
         }
         Term::OfBool { .. } => match truth(v(0)) {

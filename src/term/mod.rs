@@ -41,6 +41,7 @@ mod eval_tests;
 mod fact_numbers;
 pub mod facts;
 mod fields;
+mod fold;
 pub mod gather;
 mod import;
 mod inputs;

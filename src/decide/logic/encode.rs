@@ -63,50 +63,6 @@ enum Form {
     Difference(TermId, TermId),
 }
 
-/// True if the bits of a term are those of its operands.
-fn is_open(term: Term<'_>) -> bool {
-    match term {
-        Term::BitsOp(..)
-        | Term::BitsSelect(..)
-        | Term::BitsSum(_)
-        | Term::BitsConst { .. }
-        | Term::Concat(_)
-        | Term::Extract { .. }
-        | Term::OfBool { .. }
-        | Term::ICmp(..)
-        | Term::Not(_)
-        | Term::And(..)
-        | Term::Or(..)
-        | Term::Xor(..)
-        | Term::Bool(_) => true,
-        Term::Bytes { .. }
-        | Term::Fresh { .. }
-        | Term::Word(_)
-        | Term::Poison { .. }
-        | Term::OfReal { .. }
-        | Term::Clamp { .. }
-        | Term::RCmp(..)
-        | Term::Is(..)
-        | Term::Overflows(..)
-        | Term::Const(_)
-        | Term::Inf { .. }
-        | Term::Undefined
-        | Term::Elem { .. }
-        | Term::Add(..)
-        | Term::Mul(..)
-        | Term::Neg(_)
-        | Term::Sum(_)
-        | Term::Div(..)
-        | Term::Fun(..)
-        | Term::Max(..)
-        | Term::Min(..)
-        | Term::Select(..)
-        | Term::OfInt { .. }
-        | Term::Made(_)
-        | Term::OfBits { .. } => false,
-    }
-}
-
 impl<'s> Encoder<'s> {
     pub(super) fn new(store: &'s TermStore, limits: &'s Limits, deep: bool) -> Encoder<'s> {
         Encoder {
@@ -177,7 +133,7 @@ impl<'s> Encoder<'s> {
         let most = MAX_TERMS.saturating_sub(self.bits.len());
         let new = self.store.met(&[root], most, |t, open| {
             let new = !self.bits.contains_key(&t);
-            if new && is_open(self.store.get(t)) {
+            if new && self.store.get(t).is_of_words() {
                 self.store.children(t, |c| open.push(c));
             }
             new

@@ -5,74 +5,20 @@ use proptest::prelude::*;
 use super::*;
 use crate::sim::int::tests::{all_ops, only_32, word64};
 use crate::sim::int::{compare, cvt_int, eval, eval_packed};
+use crate::term::eval::{Inputs, Mode, Value, evaluate};
 use crate::term::{ArrayId, Term};
 
 /// The value of a bit-vector or truth term whose leaves are bytes of arrays.
 pub(in crate::sim) fn value(s: &TermStore, root: TermId, arrays: &[u64]) -> u64 {
-    let mut memo = vec![0u64; s.len()];
-    for t in s.reachable(&[root]) {
-        let v = |t: TermId| memo[t.0 as usize];
-        let width = |t: TermId| match s.sort(t) {
-            Sort::Bits(w) => w,
-            _ => 1,
-        };
-        let w = width(t);
-        let signed = |t: TermId| int::sext(v(t), width(t));
-        let r = match s.get(t) {
-            Term::BitsConst { value, .. } => value,
-            Term::Bytes { array, off, .. } => arrays[array.0 as usize] >> (8 * off),
-            Term::Concat(l) => {
-                let (mut out, mut at) = (0, 0);
-                for &i in l {
-                    out |= v(TermId(i)) << at;
-                    at += width(TermId(i));
-                }
-                out
-            }
-            Term::Extract { bits, low, .. } => v(bits) >> low,
-            Term::BitsSum(l) => {
-                let product = |p: &[u32; 2]| v(TermId(p[0])).wrapping_mul(v(TermId(p[1])));
-                let products = l.as_chunks::<2>().0.iter().map(product);
-                products.fold(0, u64::wrapping_add)
-            }
-            Term::BitsSelect(p, a, b) => v(if v(p) == 1 { a } else { b }),
-            Term::OfBool { p, .. } => v(p),
-            Term::Bool(b) => b as u64,
-            Term::Not(a) => !v(a),
-            Term::And(a, b) => v(a) & v(b),
-            Term::Or(a, b) => v(a) | v(b),
-            Term::Xor(a, b) => v(a) ^ v(b),
-            Term::ICmp(op, a, b) => {
-                (match op {
-                    ICmp::Eq => v(a) == v(b),
-                    ICmp::ULt => v(a) < v(b),
-                    ICmp::ULe => v(a) <= v(b),
-                    ICmp::SLt => signed(a) < signed(b),
-                    ICmp::SLe => signed(a) <= signed(b),
-                }) as u64
-            }
-            Term::BitsOp(op, a, b) => {
-                let n = v(b);
-                match op {
-                    BitsOp::Add => v(a).wrapping_add(n),
-                    BitsOp::Mul => v(a).wrapping_mul(n),
-                    BitsOp::And => v(a) & n,
-                    BitsOp::Or => v(a) | n,
-                    BitsOp::Xor => v(a) ^ n,
-                    BitsOp::Shl => v(a).checked_shl(n.min(64) as u32).unwrap_or(0),
-                    BitsOp::LShr => v(a).checked_shr(n.min(64) as u32).unwrap_or(0),
-                    BitsOp::AShr => (signed(a) >> n.min(63)) as u64,
-                    BitsOp::UDiv => v(a) / n,
-                    BitsOp::URem => v(a) % n,
-                    BitsOp::SDiv => signed(a).wrapping_div(signed(b)) as u64,
-                    BitsOp::SRem => signed(a).wrapping_rem(signed(b)) as u64,
-                }
-            }
-            other => panic!("unexpected term {other:?}"),
-        };
-        memo[t.0 as usize] = r & mask(w);
+    let mut inputs = Inputs::default();
+    for (i, &x) in arrays.iter().enumerate() {
+        inputs.set(ArrayId(i as u32), 0, 8, x);
     }
-    memo[root.0 as usize]
+    match evaluate(s, &[root], &inputs, Mode::exact(64))[..] {
+        [Value::Bits(v)] => v,
+        [Value::Bool(b)] => b.into(),
+        ref other => panic!("unexpected value {other:?}"),
+    }
 }
 
 /// What a leaf of a test looks like.

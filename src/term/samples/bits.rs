@@ -165,20 +165,11 @@ pub(super) fn step(
         Term::BitsConst { value, .. } => (value, 0),
         // Integers are small more often than not.
         Term::Bytes { array, off, width } => (keep(leaf(array, off).abs() as u64, width), 0),
-        Term::Concat(list) => {
-            let (mut v, mut unknown, mut low) = (0, 0, 0);
-            for &part in list {
-                let (bits, open) = of(TermId(part))?;
-                v |= bits.checked_shl(low).unwrap_or(0);
-                unknown |= open.checked_shl(low).unwrap_or(0);
-                low += u32::from(width(TermId(part)));
-            }
-            (v, unknown)
-        }
-        Term::Extract { bits, low, width } => {
-            let (v, unknown) = of(bits)?;
-            (keep(v >> low, width), keep(unknown >> low, width))
-        }
+        // What is known and what is not are moved alike.
+        Term::Concat(_) | Term::Extract { .. } => (
+            store.fold_word(t, |_, c| Some(of(c)?.0))?,
+            store.fold_word(t, |_, c| Some(of(c)?.1))?,
+        ),
         Term::BitsOp(op, a, b) => operation(op, width(t), of(a)?, of(b)?)?,
         Term::BitsSum(list) => {
             let (pairs, _) = list.as_chunks::<2>();
