@@ -7,12 +7,14 @@ use crate::kernel::{Access, Addr, NumTy, Op, Pc, RegId};
 use crate::term::{ArrayId, Term, TermId};
 
 use super::address::provenance::Prov;
-use super::machine::{Machine, RegionId, Stop};
+use super::machine::Machine;
 use super::memory::{Initial, RegionKind, extend};
 use super::place::Target;
 use super::race::{Kind, SameWrite};
+use super::region::RegionId;
 use super::step::Under;
-use super::value::Val;
+use super::stop::Stop;
+use super::val::Val;
 use super::warp::{LANES, lanes};
 use super::{Change, DefectKind, UnknownKind};
 
@@ -103,7 +105,7 @@ impl Machine<'_> {
                 if kind.writes() {
                     self.order
                         .note_write(region)
-                        .map_err(|()| Stop::Open(super::knowledge::Obstacle::Untracked(a)))?;
+                        .map_err(|()| Stop::Open(super::stop::Obstacle::Untracked(a)))?;
                 } else if !self.order.tracks(region) {
                     self.order.note_untracked_read(region);
                     return Ok(Vec::new());

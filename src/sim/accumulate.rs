@@ -5,21 +5,14 @@
 //! past the general evaluation of operations. Lanes that are not that case are left to it. Sums of
 //! products of integers, modulo 2^32 or 2^64, go the same way.
 
-use crate::kernel::{FloatMods, FloatOp, Fmt, IntOp, IntTy, RegId, Src};
+use crate::kernel::{FloatOp, Fmt, IntOp, IntTy, RegId, Src};
 use crate::term::{BitsOp, Term, TermId};
 
 use super::machine::Machine;
 use super::open::Kind;
-use super::value::{
-    BITS_HEAD, Val, Values, of_lane, open_head, open_sum, open_word, real_head, sum_head,
-};
+use super::val::{BITS_HEAD, Val, of_lane, open_head, open_sum, open_word, real_head, sum_head};
+use super::value::Values;
 use super::warp::{LANES, lanes};
-
-/// True for a plain addition, or one with a product.
-pub(super) fn accumulates(op: FloatOp, m: &FloatMods) -> bool {
-    matches!(op, FloatOp::Add | FloatOp::Sub | FloatOp::Fma)
-        && !(m.sat || m.relu || m.abs || m.oob || m.xorsign_abs)
-}
 
 /// True if the lanes of a mask have one head.
 #[inline]

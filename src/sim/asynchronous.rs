@@ -6,12 +6,14 @@ use crate::kernel::{AsyncOp, Pc};
 
 use super::DefectKind;
 use super::clock::Actor;
-use super::machine::{Machine, SHARED, Stop};
+use super::machine::Machine;
 use super::mbarrier::TOUCH;
 use super::place::Target;
 use super::proxy::Through;
 use super::race::Kind;
+use super::region::SHARED;
 use super::step::{Flow, Under};
+use super::stop::Stop;
 
 impl Machine<'_> {
     /// An operation of an asynchronous agent.

@@ -22,11 +22,13 @@ use crate::term::{BitsOp, ICmp, TermId};
 use super::address::derive::Arg;
 use super::address::provenance::Prov;
 use super::float::flush;
-use super::machine::{Machine, SHARED, Stop};
+use super::machine::Machine;
 use super::memory::extend;
 use super::race::Kind;
+use super::region::SHARED;
 use super::step::Under;
-use super::value::Val;
+use super::stop::Stop;
+use super::val::Val;
 use super::warp::lanes;
 
 impl Machine<'_> {

@@ -12,33 +12,21 @@
 //! Hence a load and a store of one fragment are the same lane's, element by element, and order nothing wrongly
 //! done in place; that is an assumption, listed where it decides.
 
+use super::race::View;
 use rustc_hash::FxHashMap;
 
+use crate::kernel::{Kernel, MatrixForm, Op};
+
 use super::clock::{Clocks, Tick};
-use super::machine::{Machine, SHARED, Stop};
-use super::order::Order;
-use super::place::Target;
-use super::race::{By, Conflict, Finding, Kind, Report, SameWrite};
+use super::race::{Conflict, Finding, Report, SameWrite};
+use super::region::SHARED;
 use super::shadow::{Shadow, WarpAccess};
-use super::warp::lanes;
-use crate::answer::AssumptionKind;
-use crate::kernel::{Kernel, MatrixForm, Op, Pc};
+
+mod exec;
 
 /// Listed where a load and a store of one fragment meet.
 pub(super) const SAME_LANE: &str = "a load and a store of one fragment (ldmatrix and stmatrix of the same rows, wmma \
                              of the same matrix) access each element of it by the same lane";
-
-/// Which attribution is followed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum View {
-    /// Both: what is accessed by a lane for itself.
-    #[default]
-    Both,
-    /// The lane that gives the address of a row accesses it.
-    Giver,
-    /// Each lane accesses what it holds of a row.
-    Holder,
-}
 
 /// Shared memory where each lane accesses what it holds.
 pub(super) struct Held {
@@ -164,71 +152,5 @@ impl Rows {
                 && any(|op| matches!(op, Op::Stmatrix { .. })),
             ..Rows::default()
         }
-    }
-}
-
-impl Machine<'_> {
-    /// Tells the order of accesses about those of a collective, under one attribution or as one unnamed lane's.
-    pub(super) fn order_collective(
-        &mut self,
-        (w, pc): (usize, Pc),
-        targets: &[Target],
-        elems: (u32, u32),
-        kind: Kind,
-        (view, by): (View, By),
-    ) -> Result<Vec<(usize, SameWrite)>, Stop> {
-        (self.order.view, self.order.by) = (view, by);
-        let found = self.order_accesses(w, pc, targets, elems, kind, false);
-        (self.order.view, self.order.by) = (View::Both, By::Lanes);
-        found
-    }
-
-    /// Writes of both attributions, each with the row that it is of: those that both see, then others.
-    pub(super) fn of_both_views(
-        giver: Vec<(usize, SameWrite)>,
-        holder: Vec<(usize, SameWrite)>,
-    ) -> Vec<(usize, SameWrite)> {
-        let mut out = Vec::with_capacity(giver.len());
-        let mut rows: Vec<usize> = giver.iter().chain(&holder).map(|c| c.0).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        for row in rows {
-            let of = |all: &[(usize, SameWrite)]| -> Vec<SameWrite> {
-                all.iter().filter(|c| c.0 == row).map(|c| c.1).collect()
-            };
-            let both = in_both(of(&giver), of(&holder));
-            out.extend(both.into_iter().map(|c| (row, c)));
-        }
-        out
-    }
-
-    /// Lists the assumption if a warp loads rows that it stored, or stores rows that it loaded, and nothing else
-    /// orders all its lanes.
-    pub(super) fn note_rows(&mut self, w: usize, rows: &[Target], form: MatrixForm, stores: bool) {
-        let Order {
-            rows: known,
-            clocks,
-            ..
-        } = &mut self.order;
-        if !known.on {
-            return;
-        }
-        let (shape, warp) = (clocks.shape(), w as u32);
-        let offsets = rows.iter().map(|t| t.off).collect();
-        let last = known.last.entry((w, (form, offsets))).or_default();
-        let unordered = |at: Tick| {
-            let all = shape.members(warp);
-            lanes(all).any(|l| {
-                let (first, later) = (shape.tid(warp, 0), shape.tid(warp, l as u32));
-                let others = all & !(1 << l);
-                clocks.unordered(first.into(), others, at, later).is_some()
-            })
-        };
-        if last[usize::from(!stores)].is_some_and(unordered) {
-            self.found
-                .assumptions
-                .insert(AssumptionKind::Machine.says(SAME_LANE));
-        }
-        last[usize::from(stores)] = Some(clocks.stamp(warp));
     }
 }

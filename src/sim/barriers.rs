@@ -5,8 +5,9 @@ use crate::kernel::{BarKind, Op, Pc, Src};
 use crate::term::{BitsOp, TermId};
 
 use super::barrier::{Arrive, Form, Misuse, Place, Wake};
-use super::machine::{Machine, Stop};
-use super::value::Val;
+use super::machine::Machine;
+use super::stop::Stop;
+use super::val::Val;
 use super::warp::lanes;
 use super::{DefectKind, Site, UnknownKind, WarningKind};
 

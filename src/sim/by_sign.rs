@@ -18,10 +18,11 @@ use crate::kernel::{AtomOp, FloatOp, Fmt, IntTy, NumTy, Src};
 use crate::spec::ElemTy;
 use crate::term::{ICmp, RCmp, Sort, Term, TermId, TermStore};
 
-use super::machine::{Machine, RegionId};
+use super::machine::Machine;
 use super::memory::RegionKind;
+use super::region::RegionId;
 use super::step::Under;
-use super::value::Val;
+use super::val::Val;
 use super::warp::lanes;
 
 /// Operands of a maximum among which the other half of an update is looked for.

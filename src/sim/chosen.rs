@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 use crate::term::made::Kind;
 use crate::term::{Term, TermId, TermStore};
 
-use super::value::{MAX_NESTED, Val, Values};
+use super::val::Val;
+use super::value::{MAX_NESTED, Values};
 
 /// A choice: its condition and both sides.
 pub(super) type Choice = (TermId, TermId, TermId);

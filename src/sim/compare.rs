@@ -17,7 +17,7 @@ use super::convert::BY_ROUNDING;
 use super::float::flush;
 use super::machine::Machine;
 use super::rounding::Arg;
-use super::value::Val;
+use super::val::Val;
 use super::warp::lanes;
 use super::{UnknownKind, idiom, int_sym};
 
@@ -318,7 +318,7 @@ impl Machine<'_> {
         let (x, y) = (self.values.settled(x), self.values.settled(y));
         let mut leaves = |v: Val| match v {
             Val::Conc(b) => Some(vec![(self.values.store.bool(true), b)]),
-            Val::Bits(t) => self.values.leaves(t, super::compute::MAX_CHOICES),
+            Val::Bits(t) => self.values.leaves(t, super::value::MAX_CHOICES),
             _ => None,
         };
         let (xs, ys) = (leaves(x)?, leaves(y)?);

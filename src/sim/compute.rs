@@ -10,13 +10,12 @@ use smallvec::SmallVec;
 use crate::kernel::{IntOp, IntTy, Op, Pc, RegId, Special, Src};
 use crate::term::{BitsOp, Term, TermId};
 
-use super::machine::{Machine, Stop};
-use super::value::Val;
+use super::machine::Machine;
+use super::stop::Stop;
+use super::val::Val;
+use super::value::MAX_CHOICES;
 use super::warp::{LANES, lanes};
 use super::{UnknownKind, int, int_sym};
-
-/// Largest number of known values that a data-dependent integer may select among.
-pub(super) const MAX_CHOICES: usize = 32;
 
 impl Machine<'_> {
     /// Executes a lane-wise operation.

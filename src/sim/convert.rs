@@ -12,9 +12,12 @@ use crate::term::made::{Kind, Shape};
 use crate::term::{Class, Fun, TermId, decode, embeds};
 
 use super::float::is_small;
-use super::machine::{LOCAL, Machine, SHARED, Stop, base};
+use super::machine::Machine;
+use super::region::{LOCAL, SHARED, base};
 use super::rounding::Arg;
-use super::value::{Val, Values};
+use super::stop::Stop;
+use super::val::Val;
+use super::value::Values;
 use super::warp::lanes;
 use super::{UnknownKind, int, int_sym};
 
@@ -424,7 +427,7 @@ impl Machine<'_> {
                     let origin = match space {
                         Space::Shared | Space::SharedCluster => base(SHARED),
                         Space::Local => base(LOCAL),
-                        Space::Param => base(super::machine::PARAM),
+                        Space::Param => base(super::region::PARAM),
                         // Global and constant addresses are their own generic ones.
                         _ => 0,
                     };

@@ -23,8 +23,8 @@ use crate::kernel::{Access, Kernel, Op, Sem};
 
 use super::Tid;
 use super::clock::{Clocks, Snapshot};
-use super::machine::RegionId;
 use super::race::Kind;
+use super::region::RegionId;
 
 /// Most releases that are remembered of one word or one thread; more are an order not known.
 const MOST: usize = 64;

@@ -18,10 +18,12 @@ use crate::term::{
     Class, Fun, ICmp, NotFinite, Term, TermId, TermStore, decode, encode_exact, layout,
 };
 
-use super::accumulate::accumulates;
-use super::machine::{Machine, Stop};
+use super::machine::Machine;
+use super::plain::accumulates;
 use super::rounding::Arg;
-use super::value::{Val, Values};
+use super::stop::Stop;
+use super::val::Val;
+use super::value::Values;
 use super::warp::lanes;
 use super::{UnknownKind, WarningKind, idiom};
 

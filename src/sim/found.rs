@@ -27,7 +27,8 @@ use crate::term::{BitsOp, Class, ICmp, RCmp, Term, TermId, TermStore, embeds, la
 
 use super::compare::Number;
 use super::machine::Machine;
-use super::value::{Val, Values};
+use super::val::Val;
+use super::value::Values;
 
 impl Machine<'_> {
     /// An ordered comparison that only rounding decides, of numbers that remember how they were made.

@@ -10,17 +10,12 @@
 //! Where the interval leaves the range, the sum is made at 64 bits and clamped. What is not
 //! claimed: the tightest interval; an accumulator that no such sum has made may be anything.
 
-use rustc_hash::FxHashMap;
-
 use crate::kernel::{IntTy, MatTy};
+use crate::sim::int_sym::saturate;
+use crate::sim::machine::Machine;
+use crate::sim::val::Val;
+use crate::sim::value::Values;
 use crate::term::{BitsOp, Term, TermId};
-
-use super::int_sym::saturate;
-use super::machine::Machine;
-use super::value::{Val, Values};
-
-/// Intervals of the sums made so far, by what a lane holds of them, which hold for every input.
-pub(super) type Intervals = FxHashMap<u64, (i64, i64)>;
 
 const WORD: IntTy = IntTy {
     width: 32,

@@ -11,7 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::term::{ArrayId, Term, TermId};
 
-use super::value::{Val, Values};
+use super::val::Val;
+use super::value::Values;
 
 impl Values {
     /// match a value of an array that keeps unwritten content / result that content is poison / because it is loaded.

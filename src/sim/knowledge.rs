@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::kernel::Pc;
 use crate::term::ArrayId;
 
 use super::address::pins::Pins;
@@ -43,26 +42,4 @@ pub struct FoundOut {
     pub(super) pins: Pins,
     /// The way at branches that data decide.
     pub(super) path: Option<Plan>,
-}
-
-/// Why a run ended before it could say anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Obstacle {
-    /// An array is written whose reads were not followed.
-    Untracked(ArrayId),
-    /// A run without values was asked for one.
-    Values,
-    /// The conditions of an instruction have to be decided.
-    Fork(Pc),
-}
-
-impl Obstacle {
-    /// In words, where nothing answers it.
-    pub(super) fn says(self) -> &'static str {
-        match self {
-            Obstacle::Untracked(_) => "reads of an array that is written were not followed",
-            Obstacle::Values => "values were asked for in a run without them",
-            Obstacle::Fork(_) => "data decide a branch whose ways cannot be merged",
-        }
-    }
 }

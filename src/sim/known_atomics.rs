@@ -11,11 +11,13 @@ use crate::kernel::{AtomOp, Fmt, NumTy, Op, Pc, Src};
 use crate::spec::Role;
 
 use super::float::flush;
-use super::machine::{Machine, SHARED, Stop};
+use super::machine::Machine;
 use super::memory::RegionKind;
 use super::race::Kind;
+use super::region::SHARED;
 use super::step::Under;
-use super::value::Val;
+use super::stop::Stop;
+use super::val::Val;
 use super::warp::{LANES, lanes};
 
 impl Machine<'_> {

@@ -11,7 +11,7 @@ use crate::kernel::{AtomOp, FloatOp, IntOp, NumTy, Op, Pc, RegId, ShflMode, Src,
 use super::collective::source_lane;
 use super::int;
 use super::machine::Machine;
-use super::value::Val;
+use super::val::Val;
 use super::warp::{LANES, lanes};
 
 impl Machine<'_> {

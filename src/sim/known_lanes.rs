@@ -14,7 +14,7 @@ use super::compare::bool_op;
 use super::convert::packed_bits;
 use super::int;
 use super::machine::Machine;
-use super::value::Val;
+use super::val::Val;
 use super::warp::{LANES, lanes};
 
 /// The words of a register.

@@ -10,33 +10,13 @@ use crate::spec::{Arrays, Bindings, Domain, Launch, Limits, Mode, Numbered, Orig
 use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
-use super::knowledge::Obstacle;
-use super::memory::{Initial, Region, RegionKind, WINDOW_BITS};
-use super::run::Inputs;
-use super::value::{Val, Values};
+use super::cta::Inputs;
+use super::memory::{Initial, Region, RegionKind};
+use super::region::{PARAM, RegionId, base, region_of};
+use super::val::Val;
+use super::value::Values;
 use super::warp::{LANES, Warp, lanes};
 use super::{DefectKind, Finding, Side, Site, Stats, Tid, UnknownKind, WarningKind};
-
-/// Index of a region: 0 is shared memory, 1 local memory, 2 the parameters, then the arrays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RegionId(pub u32);
-
-/// Shared memory.
-pub(super) const SHARED: RegionId = RegionId(0);
-/// Local memory.
-pub(super) const LOCAL: RegionId = RegionId(1);
-/// The parameter block.
-pub(super) const PARAM: RegionId = RegionId(2);
-const FIRST_ARRAY: u32 = 3;
-
-/// Why a run ends before its threads do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// A finding that leaves no way on was recorded.
-    Finding,
-    /// Nothing can be said before something more is known.
-    Open(Obstacle),
-}
 
 /// The state of a run.
 pub(super) struct Machine<'k> {
@@ -737,15 +717,4 @@ fn element(name: &str, off: u64, size: u64) -> String {
     } else {
         format!("{name} at byte {off}")
     }
-}
-
-/// The region of an array.
-pub(super) fn region_of(a: ArrayId) -> RegionId {
-    RegionId(a.0 + FIRST_ARRAY)
-}
-
-/// The generic address of a region's first byte. Offsets up to half a window on either side of
-/// it still belong to the region, so that an access before the first element is told as such.
-pub(super) fn base(r: RegionId) -> u64 {
-    (r.0 as u64 + 1) << WINDOW_BITS
 }

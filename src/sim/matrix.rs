@@ -17,8 +17,10 @@ use crate::term::word::{Family, Product};
 use crate::term::{BitsOp, TermId};
 
 use super::int_sym;
-use super::machine::{Machine, Stop};
-use super::value::{Val, Values};
+use super::machine::Machine;
+use super::stop::Stop;
+use super::val::Val;
+use super::value::Values;
 use super::warp::LANES;
 
 /// Elements of an operand in one register.

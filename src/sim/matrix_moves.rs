@@ -20,12 +20,13 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, IntTy, MatrixForm, NumTy, Pc, RegId, Space, Src};
 use crate::term::TermId;
 
-use super::attribution::View;
-use super::machine::{Machine, Stop};
+use super::machine::Machine;
 use super::place::Target;
+use super::race::View;
 use super::race::{By, Kind, SameWrite};
 use super::step::Under;
-use super::value::Val;
+use super::stop::Stop;
+use super::val::Val;
 use super::warp::LANES;
 
 /// Bytes of a row.

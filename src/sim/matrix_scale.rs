@@ -17,8 +17,9 @@ use crate::kernel::{BlockScale, Fmt, Pc, ScaleData};
 use crate::term::TermId;
 
 use super::UnknownKind;
-use super::machine::{Machine, Stop};
-use super::value::Val;
+use super::machine::Machine;
+use super::stop::Stop;
+use super::val::Val;
 use super::warp::LANES;
 
 /// The assumption about scale factors of `.ue4m3`.

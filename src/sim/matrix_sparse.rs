@@ -22,8 +22,9 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{Mma, Pc};
 
 use super::UnknownKind;
-use super::machine::{Machine, Stop};
-use super::value::Val;
+use super::machine::Machine;
+use super::stop::Stop;
+use super::val::Val;
 use super::warp::LANES;
 
 /// The lane, counted from the first with metadata, and the first bit of what is said of a chunk of row g, or of

@@ -16,13 +16,12 @@ use crate::term::left::{self, piece_bytes};
 use crate::term::{ArrayId, Left, TermId};
 
 use super::address::provenance::Prov;
-use super::value::{Val, Values, is_number};
+use super::val::{Val, is_number};
+use super::value::Values;
 use super::warp::{LANES, lanes};
 
 /// Cells of a page.
 const PAGE: usize = 1024;
-/// Distance of the windows of two regions in the generic address space.
-pub const WINDOW_BITS: u32 = 40;
 
 const NONE: u64 = 0;
 const CONC: u64 = 1;

@@ -9,7 +9,7 @@ use crate::term::{ArrayId, Term};
 
 use super::UnknownKind;
 use super::machine::Machine;
-use super::value::Val;
+use super::val::Val;
 
 /// Terms of a condition that are looked at for what it asks.
 const MAX_MET: usize = 1 << 12;

@@ -36,6 +36,7 @@ mod compare;
 mod compute;
 mod convert;
 mod copy;
+mod cta;
 mod dependents;
 pub mod descriptor;
 mod fences;
@@ -75,6 +76,7 @@ mod proxy;
 mod quads;
 pub mod race;
 mod reach;
+mod region;
 mod residues;
 mod rounding;
 mod run;
@@ -84,6 +86,7 @@ pub(crate) mod schedule;
 pub mod shadow;
 pub mod sign;
 mod step;
+mod stop;
 pub(crate) mod store;
 pub mod strong;
 pub mod taken;
@@ -102,6 +105,7 @@ mod tree;
 mod uniform;
 pub(crate) mod unused;
 mod unwritten;
+mod val;
 pub mod value;
 pub mod warp;
 mod warpgroup;
@@ -112,11 +116,12 @@ pub(crate) mod wobble;
 mod words;
 mod written;
 
+pub use cta::Inputs;
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use knowledge::Knowledge;
 pub use outcome::*;
 pub use place::NO_ARRAY;
-pub use run::{Inputs, MAX_TRACE, run, run_noting};
+pub use run::{MAX_TRACE, run, run_noting};
 
 /// Rank of a thread in its CTA: x fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

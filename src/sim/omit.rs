@@ -25,7 +25,8 @@ use crate::kernel::{FloatOp, FloatTest, Guard, Inst, IntOp, IntTy, Kernel, Op, P
 
 use super::machine::Machine;
 use super::plain::Class;
-use super::value::{Val, Values};
+use super::val::Val;
+use super::value::Values;
 use super::warp::lanes;
 use super::{Outcome, WarningKind};
 

@@ -9,22 +9,11 @@
 //! What is kept are the terms that [`int_sym`](super::int_sym) makes; terms never change their meaning,
 //! so nothing is ever dropped.
 
-use rustc_hash::FxHashMap;
-
 use crate::kernel::{IntOp, IntTy};
+use crate::sim::val::Val;
+use crate::sim::value::Values;
+use crate::sim::{idiom, int_sym};
 use crate::term::{Sort, TermId};
-
-use super::value::{Val, Values};
-use super::{idiom, int_sym};
-
-/// What was made of words.
-#[derive(Debug, Default)]
-pub(super) struct Packed {
-    /// Results of `prmt`.
-    permuted: FxHashMap<[TermId; 3], TermId>,
-    /// The bytes of a word, extended to words, with their sign or without.
-    bytes: FxHashMap<(TermId, bool), [TermId; 4]>,
-}
 
 impl Values {
     /// The result of an operation on bit terms, by what it means where that is recognised; `None` if it has

@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 
 use super::Tid;
 use super::clock::{Actor, Clocks, Snapshot, Tick};
-use super::machine::{RegionId, SHARED};
+use super::region::{RegionId, SHARED};
 use super::warp::{LANES, lanes};
 use crate::kernel::{AsyncOp, ClusterOp, Kernel, Pc};
 

@@ -15,7 +15,7 @@ use crate::kernel::{Fmt, MatTy, Mma, NumTy};
 use crate::term::TermId;
 
 use super::machine::Machine;
-use super::value::Val;
+use super::val::Val;
 use super::warp::LANES;
 
 /// The first row or column of a lane's quad, and the four that its half has.

@@ -20,8 +20,19 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 
 use super::Tid;
-use super::attribution::View;
 use crate::kernel::{AtomOp, NumTy, Pc};
+
+/// Which attribution is followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// Both: what is accessed by a lane for itself.
+    #[default]
+    Both,
+    /// The lane that gives the address of a row accesses it.
+    Giver,
+    /// Each lane accesses what it holds of a row.
+    Holder,
+}
 
 /// Which lanes make an access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -15,11 +15,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::machine::Machine;
-use super::outcome::merge_finding;
-use super::{Finding, Outcome, Site, UnknownKind};
 use crate::kernel::Pc;
 use crate::term::{Term, TermId};
+
+use super::{Outcome, Site, UnknownKind};
+
+mod exec;
 
 /// What is open, and the unknowns that stand for it.
 #[derive(Debug, Default)]
@@ -34,60 +35,6 @@ impl Doubts {
     /// True if nothing is open.
     pub(super) fn is_empty(&self) -> bool {
         self.serials.is_empty()
-    }
-}
-
-impl Machine<'_> {
-    /// Bits about which nothing is known, and why: `does` is what the lane does there.
-    pub(super) fn open_bits(
-        &mut self,
-        (w, lane, pc): (usize, usize, Pc),
-        width: u8,
-        kind: UnknownKind,
-        [does, why]: [&'static str; 2],
-    ) -> TermId {
-        // On numbers, and where bits are all there is, a run has no unknowns.
-        if self.mode.has_numbers() || self.values.words.is_some() {
-            let site = self.site(pc, w, 1 << lane, does);
-            self.unknown(kind, vec![site], || why.into());
-            return self.fresh_bits(width);
-        }
-        let reason = match self.doubts.known.get(&(pc, why)) {
-            Some(&known) => known,
-            None => {
-                let site = self.site(pc, w, 1 << lane, does);
-                self.doubts.reasons.push((kind, site, why));
-                let new = self.doubts.reasons.len() - 1;
-                self.doubts.known.insert((pc, why), new);
-                new
-            }
-        };
-        self.doubts.serials.insert(self.fresh, reason);
-        self.fresh_bits(width)
-    }
-
-    /// Tells what is open of what was left, or all of it after a run that ended early.
-    pub(super) fn report_doubts(&mut self, out: &mut Outcome) {
-        let doubts = std::mem::take(&mut self.doubts);
-        if doubts.is_empty() {
-            return;
-        }
-        let serials = match self.ended_early {
-            true => doubts.serials.keys().copied().collect(),
-            false => self.values.store.serials_below(&roots(out)),
-        };
-        let mut counts = vec![0; doubts.reasons.len()];
-        for reason in serials.iter().filter_map(|s| doubts.serials.get(s)) {
-            counts[*reason] += 1;
-        }
-        for ((kind, site, why), count) in doubts.reasons.into_iter().zip(counts) {
-            if count > 0 {
-                let message = why.to_string();
-                let sites = vec![site];
-                let finding = Finding::new(kind, message).times(count).at(sites);
-                merge_finding(&mut out.unknowns, finding);
-            }
-        }
     }
 }
 

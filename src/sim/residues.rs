@@ -16,9 +16,9 @@ use crate::explore::{Reason, Refinement, Step};
 use crate::term::{Term, TermId};
 
 use super::address::pins::{Asked, Pins};
+use super::cta::{OneCta, Ran};
 use super::join::Symbols;
 use super::knowledge::Knowledge;
-use super::run::{OneCta, Ran};
 use super::{Finding, Outcome, Site, UnknownKind};
 
 /// The residues that are looked at, one after the other.

@@ -26,7 +26,8 @@ use crate::number::{self, Narrowing};
 use crate::term::made::{Kind, Shape};
 use crate::term::{Term, TermId, decode, encode_exact, least, pow2, root, round};
 
-use super::value::{Val, Values};
+use super::val::Val;
+use super::value::Values;
 
 /// Values beyond which only the ends are kept.
 const MOST: usize = 8;

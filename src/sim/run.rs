@@ -15,17 +15,19 @@ use crate::kernel::{Kernel, Op, Pc};
 use crate::spec::{Arrays, Bindings, Launch, Limits, Mode};
 use crate::term::{ArrayId, Term, TermId};
 
-use super::address::pins::Asked;
-use super::knowledge::{Knowledge, Obstacle};
-use super::machine::{Machine, Stop};
+use super::cta::{Inputs, OneCta, Ran};
+use super::knowledge::Knowledge;
+use super::machine::Machine;
 use super::memory::RegionKind;
 use super::omit::found_nothing;
 use super::residues::Residues;
 use super::schedule::Dice;
 use super::step::Flow;
-use super::unused::{Ended, Trial, reached};
+use super::stop::{Obstacle, Stop};
+use super::unused::trial::{Trial, reached};
 use super::warp::lanes;
-use super::ways::{Forks, Ways};
+use super::ways::Ways;
+use super::ways::forks::Forks;
 use super::{
     DefectKind, Finding, Footprint, Noting, Outcome, Side, Site, UnknownKind, WarningKind,
 };
@@ -44,71 +46,6 @@ const IDLE_TURNS: u32 = 1 << 9;
 
 /// Steps that a trace keeps.
 pub const MAX_TRACE: usize = 1 << 20;
-
-/// What one CTA is run with.
-#[derive(Clone, Copy)]
-pub struct Inputs<'a> {
-    /// The kernel.
-    pub kernel: &'a Kernel,
-    /// Its launch.
-    pub launch: &'a Launch,
-    /// How that is run.
-    pub mode: Mode,
-    /// What its parameters are bound to.
-    pub bindings: &'a Bindings,
-    /// The arrays.
-    pub arrays: &'a Arrays,
-    /// Which kernel of a pair it is.
-    pub side: Side,
-    /// When the run ends.
-    pub limits: &'a Limits,
-}
-
-/// One CTA as something that is run with more or less known.
-pub(super) struct OneCta<'a> {
-    pub inputs: &'a Inputs<'a>,
-    pub noting: &'a Noting,
-}
-
-/// What a run leaves.
-#[derive(Default)]
-pub(super) struct Ran {
-    /// Why it ended before it could say anything.
-    pub obstacle: Option<Obstacle>,
-    pub outcome: Outcome,
-    /// What is needed to tell racing loads apart.
-    pub ended: Ended,
-    /// The conditions that it decided.
-    pub decided: Vec<(TermId, bool)>,
-    /// Which bits of bases would decide what is open.
-    pub asked: Asked,
-}
-
-impl Ran {
-    fn open(obstacle: Obstacle) -> Ran {
-        Ran {
-            obstacle: Some(obstacle),
-            ..Ran::default()
-        }
-    }
-
-    fn limit(message: String) -> Ran {
-        let mut ran = Ran::default();
-        ran.outcome
-            .unknowns
-            .push(super::Finding::new(UnknownKind::Limit, message));
-        ran
-    }
-}
-
-impl OneCta<'_> {
-    /// True if the first run makes no numbers of data.
-    pub(super) fn begins_without_values(&self) -> bool {
-        let mode = self.inputs.mode;
-        let may = !mode.has_numbers() && mode.made_by().is_none();
-        may && self.noting.known.without_values
-    }
-}
 
 impl Stage for OneCta<'_> {
     type Knowledge = Knowledge;

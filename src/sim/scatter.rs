@@ -23,11 +23,13 @@ use crate::term::{BitsOp, ICmp, TermId, TermStore};
 
 use super::address::provenance::Landing;
 use super::gather::{Chosen, Object};
-use super::machine::{LOCAL, Machine, SHARED, Stop};
+use super::machine::Machine;
 use super::memory::RegionKind;
 use super::place::{Target, local_stride};
+use super::region::{LOCAL, SHARED};
 use super::step::Under;
-use super::value::Val;
+use super::stop::Stop;
+use super::val::Val;
 
 /// Elements of which data may choose one.
 const MOST: usize = 1 << 11;

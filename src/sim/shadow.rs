@@ -19,8 +19,8 @@
 use rustc_hash::FxHashMap;
 
 use super::Tid;
-use super::attribution::View;
 use super::clock::{Actor, Clocks, Lanes, Layer, Tick, lanes};
+use super::race::View;
 use super::race::{By, Conflict, Kind, Party, RegionId, Report, Rule, SameWrite, rule};
 use crate::kernel::Pc;
 
@@ -331,7 +331,7 @@ impl Access<'_> {
             return (own, false);
         }
         let cta = (at >> crate::sim::cluster::SLOT_BITS) as u32;
-        let in_shared = self.region.0 == crate::sim::machine::SHARED.0;
+        let in_shared = self.region.0 == crate::sim::region::SHARED.0;
         let near = in_shared.then_some(Layer::SharedOf(cta));
         let (who, tick) = (|l: u32| Actor(e.base + l), Tick(e.tick));
         let within = |layer, l| self.clocks.seen_in(layer).ordered(who(l), tick, t);

@@ -15,27 +15,16 @@
 //! which is that of an input, or opaque.
 
 use num_traits::{One, Signed, Zero};
-use rustc_hash::FxHashMap;
 
 use crate::kernel::Fmt;
+use crate::sim::machine::Machine;
+use crate::sim::val::Val;
+use crate::sim::value::Values;
 use crate::term::rebuild::is_zero_at_zero_of;
 use crate::term::{ICmp, RCmp, Term, TermId};
 
-use super::machine::Machine;
-use super::value::{Val, Values};
-
 /// Terms between a magnitude and the operand whose sign it gets.
 const MAX_BETWEEN: usize = 256;
-
-/// Numbers whose sign at zero is open, but for what is truncated.
-#[derive(Debug, Default)]
-pub struct Halves {
-    /// By a number below 1 with the sign of another: that other, and the number with the sign of
-    /// the real.
-    numbers: FxHashMap<TermId, (TermId, TermId)>,
-    /// By the sum of the two: the sum with the sign of the real.
-    sums: FxHashMap<TermId, TermId>,
-}
 
 impl Values {
     /// The sum of two values, as it is when it is truncated: remembered under `t`.

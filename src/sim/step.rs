@@ -14,8 +14,9 @@ use crate::work;
 
 use super::address::provenance::Prov;
 use super::branch::is_harmless;
-use super::machine::{Machine, Stop};
-use super::value::Val;
+use super::machine::Machine;
+use super::stop::Stop;
+use super::val::Val;
 use super::warp::{LANES, lanes};
 use super::{DefectKind, UnknownKind, WarningKind};
 

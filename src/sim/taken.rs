@@ -5,11 +5,10 @@
 //!
 //! Not claimed: anything about conditions in runs that ended early.
 
-use crate::kernel::conditions::{Ends, Seen};
+use crate::kernel::conditions::Seen;
 use crate::kernel::{Kernel, Pc};
 
-use super::machine::Machine;
-use super::warp::lanes;
+mod exec;
 
 /// How often a condition held, and how often not, by threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,12 +18,6 @@ pub struct Counts {
     /// It was false.
     pub no: u64,
 }
-
-/// "Data decide": either value, any number of times.
-const EITHER: Counts = Counts {
-    yes: 1 << 32,
-    no: 1 << 32,
-};
 
 /// What was seen of the conditions of a kernel.
 #[derive(Clone, Debug, Default)]
@@ -73,36 +66,5 @@ fn slot(seen: Seen) -> usize {
     match seen {
         Seen::Guard => 0,
         Seen::Result => 1,
-    }
-}
-
-impl Machine<'_> {
-    /// Notes which values a condition has in some lanes, if it is looked at.
-    #[inline]
-    pub(super) fn note_taken(&mut self, w: usize, mask: u32, pc: Pc, seen: Seen) {
-        if self.taken.watches(pc, seen) {
-            self.count_taken(w, mask, pc, seen);
-        }
-    }
-
-    fn count_taken(&mut self, w: usize, mask: u32, pc: Pc, seen: Seen) {
-        let watched = &mut self.taken.watched[pc.0 as usize][slot(seen)];
-        let at = *watched as usize - 1;
-        let condition = &self.kernel.conditions[at];
-        let holds = condition.holds;
-        let warp = &self.warps[w];
-        let counts = &mut self.taken.counts[at];
-        if warp.symbolic(holds.reg) & mask != 0 {
-            *counts = EITHER;
-        } else {
-            let words = warp.words(holds.reg);
-            let truth = |l: usize| (words[l] != 0) != holds.negated;
-            let yes = lanes(mask).filter(|l| truth(*l)).count() as u64;
-            counts.yes += yes;
-            counts.no += u64::from(mask.count_ones()) - yes;
-        }
-        if counts.yes != 0 && counts.no != 0 && condition.ends != Some(Ends::Before) {
-            *watched = 0;
-        }
     }
 }

@@ -9,12 +9,13 @@ use crate::kernel::{Addr, Lanes, Pc, Space, Src, TensorOp};
 
 use super::DefectKind;
 use super::clock::Actor;
-use super::machine::{Machine, Stop};
+use super::machine::Machine;
 use super::proxy::Through;
 use super::race::Kind;
 use super::step::{Flow, Under};
+use super::stop::Stop;
 use super::tensor_memory::{COLUMNS, ROWS, Touch};
-use super::value::Val;
+use super::val::Val;
 use super::warp::{LANES, lanes};
 
 /// What a thread issues.

@@ -18,10 +18,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::Tid;
-use super::clock::{Actor, Clocks, Layer, Snapshot, Tick};
-use super::machine::Machine;
-use super::warp::lanes;
-use crate::kernel::Scoped;
+use super::clock::{Actor, Clocks, Snapshot, Tick};
+
+mod exec;
 
 /// `tcgen05.fence::before_thread_sync` of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -95,42 +94,5 @@ impl TensorFences {
                  tcgen05.fence::after_thread_sync of the second is missing between them"
             }
         })
-    }
-}
-
-impl Machine<'_> {
-    /// `tcgen05.fence`.
-    pub(super) fn tensor_fence(&mut self, w: usize, mask: u32, after: bool) {
-        let number = self.tensor.count();
-        let cta = self.team.number(w) as u32;
-        let clocks = &mut self.order.clocks;
-        let layer = Some(Layer::TensorMemory);
-        let (takes, gives) = match after {
-            true => (&[layer][..], None),
-            false => (&[][..], Some(layer)),
-        };
-        // What is heard is heard before the fence, and what is told is told behind it.
-        let beside = (w as u32, mask, cta);
-        self.patterns
-            .fence(clocks, beside, Scoped::Cluster, takes, None);
-        let at = clocks.mark();
-        self.patterns
-            .fence(clocks, beside, Scoped::Cluster, &[], gives);
-        let clocks = clocks.seen_in(Layer::TensorMemory);
-        for lane in lanes(mask) {
-            let t = Tid(self.warps[w].first + lane as u32);
-            let fences = &mut self.tensor.fences;
-            if !after {
-                let all = fences.before.entry(t).or_default();
-                // With nothing between, the earlier fence says more.
-                if all.last().is_none_or(|f| f.number <= number) {
-                    let number = number + 1;
-                    all.push(Before { number, at });
-                }
-                continue;
-            }
-            let snap = Arc::new(clocks.snapshot(t));
-            fences.after.insert(t, After { at, snap });
-        }
     }
 }

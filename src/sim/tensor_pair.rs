@@ -8,13 +8,9 @@
 //! Sound: the two warps learn nothing else of each other, neither from an allocation, whose store is a weak one of its own
 //! CTA, nor from a release, which need not wait.
 
-use crate::answer::AssumptionKind;
-use crate::kernel::{Pc, TensorOp};
-
-use super::DefectKind;
 use super::clock::Actor;
-use super::machine::{Machine, Stop};
-use super::step::Flow;
+
+mod exec;
 
 /// A warp that waits for one of the other CTA of its pair.
 #[derive(Clone, Debug)]
@@ -27,84 +23,4 @@ pub(super) struct Half {
     first: Option<usize>,
     /// The agents of an allocation.
     agents: Option<Actor>,
-}
-
-impl Machine<'_> {
-    /// The warp of the other CTA of the pair that waits in the operation that a warp comes to.
-    pub(super) fn tensor_partner(&mut self, w: usize, pc: Pc) -> Result<Option<usize>, Stop> {
-        let Some(peer) = self.team.peer(w, self.team.rank(w) ^ 1) else {
-            let site = self.site(pc, w, u32::MAX, "is executed");
-            self.defect(DefectKind::OutOfBounds, vec![site], || {
-                "the cluster has no other CTA for a pair: .cta_group::2 takes two".into()
-            });
-            return Err(Stop::Finding);
-        };
-        let of_peer = |h: &Half| self.team.number(h.w) == peer;
-        Ok(self.tensor.half.iter().position(of_peer))
-    }
-
-    /// Where the columns begin that the other CTA of the pair was given.
-    pub(super) fn tensor_given(&self, partner: Option<usize>) -> Option<usize> {
-        self.tensor.half.get(partner?)?.first
-    }
-
-    /// A warp has done its half of an operation: it waits for its partner, or lets that go on.
-    pub(super) fn tensor_meet(
-        &mut self,
-        (w, pc): (usize, Pc),
-        op: &TensorOp,
-        columns: Option<u64>,
-        given: Option<(Actor, usize)>,
-        partner: Option<usize>,
-    ) -> Result<Flow, Stop> {
-        let name = op.name();
-        let same = |i: &usize| self.tensor.half[*i].name == name;
-        let Some(i) = partner.filter(same) else {
-            self.tensor.half.push(Half {
-                w,
-                name,
-                columns,
-                first: given.map(|g| g.1),
-                agents: given.map(|g| g.0),
-            });
-            self.warps[w].blocked |= self.warps[w].live;
-            return Ok(Flow::Set);
-        };
-        let other = self.tensor.half.remove(i);
-        let live = self.warps[other.w].live;
-        for lane in super::warp::lanes(live) {
-            self.warps[other.w].pc[lane] += 1;
-        }
-        self.warps[other.w].blocked &= !live;
-        if other.columns != columns {
-            let site = self.site(pc, w, u32::MAX, "is executed");
-            self.defect(DefectKind::BarrierMisuse, vec![site], || {
-                format!("{name}: the CTAs of a pair name different numbers of columns")
-            });
-            return Err(Stop::Finding);
-        }
-        if let (Some(one), Some((two, _))) = (other.agents, given) {
-            let clocks = &mut self.order.clocks;
-            let event = clocks.new_event();
-            for agents in [one, two] {
-                clocks.join_event(agents, u32::MAX, event);
-            }
-            for w in [other.w, w] {
-                clocks.observe(event, w as u32, u32::MAX);
-            }
-            self.found.assumptions.insert(AssumptionKind::Machine.says(
-                "tcgen05.alloc of a pair of CTAs returns in neither of them before it has allocated in both",
-            ));
-        }
-        Ok(Flow::Next)
-    }
-
-    /// What a warp waits for, for a report of a deadlock.
-    pub(super) fn tensor_waits(&self, w: usize) -> Option<String> {
-        let half = self.tensor.half.iter().find(|h| h.w == w)?;
-        let name = half.name;
-        Some(format!(
-            "waits in {name} for a warp of the other CTA of its pair"
-        ))
-    }
 }

@@ -30,11 +30,12 @@ use crate::term::word::{Family, Product};
 use super::DefectKind;
 use super::address::provenance::BaseId;
 use super::descriptor::Descriptor;
-use super::machine::{Machine, Stop};
+use super::machine::Machine;
+use super::stop::Stop;
 use super::tcgen05::Issue;
 use super::tensor_about::About;
 use super::tensor_memory::{COLUMNS, ROWS, Touch};
-use super::value::Val;
+use super::val::Val;
 
 /// Where the elements of a matrix lie in tensor memory.
 struct Places {

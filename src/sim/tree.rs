@@ -18,7 +18,8 @@ use crate::term::made::{Kind, Shape};
 use crate::term::word::Product;
 use crate::term::{Term, TermId};
 
-use super::value::{Val, Values};
+use super::val::Val;
+use super::value::Values;
 
 /// Moves and choices between a product and a sum that are looked through.
 const MAX_MOVES: usize = 32;

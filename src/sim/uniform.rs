@@ -7,12 +7,12 @@
 //! Not claimed: that every equal pair of lanes is found; only a whole warp (its executing lanes)
 //! is. Plain integer arithmetic is not looked at: it runs on all lanes at once anyway.
 
-use crate::kernel::conditions::Seen;
 use crate::kernel::effects::Results;
 use crate::kernel::{Inst, Op, Pc, RegId};
 
-use super::machine::{Machine, Stop};
 use super::warp::{LANES, Warp, lanes};
+
+mod exec;
 
 /// The registers that each lane-wise operation reads and writes.
 #[derive(Debug, Default)]
@@ -84,48 +84,5 @@ impl Warp {
         for l in lanes(to) {
             self.set(r, l, v);
         }
-    }
-}
-
-impl Machine<'_> {
-    /// Executes a lane-wise operation, once where all lanes have the same sources.
-    pub(super) fn compute_shared(
-        &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
-        op: &Op,
-    ) -> Result<(), Stop> {
-        let plan = match self.watched[pc.0 as usize] {
-            true => self.plan(w, exec, pc, op),
-            false => None,
-        };
-        self.may_go_on()?;
-        self.compute_lanes(w, exec, pc, op)?;
-        self.note_taken(w, exec, pc, Seen::Result);
-        if let Some(plan) = plan {
-            self.carry_out(w, plan);
-        }
-        Ok(())
-    }
-
-    fn compute_lanes(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
-        let exec = match self.values.omits {
-            true => exec & !self.omit(w, exec, pc, op),
-            false => exec,
-        };
-        if exec == 0 {
-            return Ok(());
-        }
-        if exec.count_ones() < 2 || !self.operands.uniform(&self.warps[w], exec, pc) {
-            return self.compute(w, exec, pc, op);
-        }
-        let lane = exec.trailing_zeros() as usize;
-        self.compute(w, 1 << lane, pc, op)?;
-        let (_, defs) = self.operands.of(pc);
-        for &r in defs {
-            self.warps[w].spread(r, lane, exec);
-        }
-        Ok(())
     }
 }

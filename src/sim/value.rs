@@ -13,8 +13,11 @@ use crate::term::word::Product;
 use crate::term::{BitsOp, Sort, Term, TermId, TermStore};
 
 use super::memo::{self, Memo};
-use super::open::{OpenSum, OpenSums};
+use super::open::OpenSums;
+use super::val::{NOT_YET, Val};
 
+/// Largest number of known values that a data-dependent integer may select among.
+pub(super) const MAX_CHOICES: usize = 32;
 /// Selects within selects that are looked at when a condition is known.
 pub(super) const MAX_NESTED: usize = 128;
 
@@ -24,129 +27,37 @@ const MAX_SUMS: usize = 6;
 /// Most selections that a function is taken through.
 const MAX_SELECTS: usize = 1024;
 
-/// The value of one lane of one register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Val {
-    /// Known bits.
-    Conc(u64),
-    /// The encoding of a real in a format; the register has the format's width.
-    Real(Fmt, TermId),
-    /// A real that is still being summed up.
-    Open(Fmt, OpenSum),
-    /// A bit-vector term of the register's width.
-    Bits(TermId),
-    /// Bits of this width that are still being summed up; the register has it.
-    Sum(u8, OpenSum),
-    /// A truth value.
-    Pred(TermId),
-    /// Never written.
-    Unset,
-    /// Written, by a run that does not make this value.
-    Absent,
+/// Whether a term is a finite number of single precision.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Single {
+    /// Nobody asked yet.
+    Unasked,
+    /// It is this one.
+    Number(f64),
+    /// It is none.
+    Other,
 }
 
-const REAL: u64 = 1;
-const BITS: u64 = 2;
-const PRED: u64 = 3;
-const UNSET: u64 = 4;
-const OPEN: u64 = 5;
-const SUM: u64 = 6;
-const ABSENT: u64 = 7;
+/// Intervals of the sums made so far, by what a lane holds of them, which hold for every input.
+pub(super) type Intervals = FxHashMap<u64, (i64, i64)>;
 
-/// No term.
-const NOT_YET: u32 = u32::MAX;
-
-/// The packed form of a lane that was never written.
-pub const UNSET_LANE: u64 = UNSET << 56;
-
-/// The packed form of a lane whose value is absent.
-pub const ABSENT_LANE: u64 = ABSENT << 56;
-
-/// The upper 16 bits of the packed form of a real of a format.
-pub fn real_head(fmt: Fmt) -> u64 {
-    REAL << 8 | fmt as u64
+/// Numbers whose sign at zero is open, but for what is truncated.
+#[derive(Debug, Default)]
+pub struct Halves {
+    /// By a number below 1 with the sign of another: that other, and the number with the sign of
+    /// the real.
+    pub(super) numbers: FxHashMap<TermId, (TermId, TermId)>,
+    /// By the sum of the two: the sum with the sign of the real.
+    pub(super) sums: FxHashMap<TermId, TermId>,
 }
 
-/// True if a symbolic lane word packs a real.
-#[inline]
-pub fn is_number(word: u64) -> bool {
-    word >> 56 == REAL
-}
-
-/// The upper 16 bits of the packed form of an open sum of a format.
-pub fn open_head(fmt: Fmt) -> u64 {
-    OPEN << 8 | fmt as u64
-}
-
-/// The upper 16 bits of the packed form of a bit-vector term.
-pub const BITS_HEAD: u64 = BITS << 8;
-
-/// The upper 16 bits of the packed form of an open sum of bits of a width.
-pub fn sum_head(width: u8) -> u64 {
-    SUM << 8 | width as u64
-}
-
-/// The packed form of an open sum with this head.
-#[inline]
-pub fn open_word(head: u64, s: OpenSum) -> u64 {
-    head << 48 | (s.len as u64) << 40 | (s.lane as u64) << 32 | s.chunk as u64
-}
-
-/// The packed form of the sum of a lane, from that of lane 0, where they differ in nothing else.
-#[inline]
-pub fn of_lane(word: u64, lane: usize) -> u64 {
-    word | (lane as u64) << 32
-}
-
-/// The open sum that a lane word packs.
-#[inline]
-pub fn open_sum(word: u64) -> OpenSum {
-    OpenSum {
-        chunk: word as u32,
-        len: (word >> 40) as u8,
-        lane: (word >> 32) as u8,
-    }
-}
-
-impl Val {
-    /// The lane word, and whether it is symbolic.
-    #[inline]
-    pub fn pack(self) -> (u64, bool) {
-        match self {
-            Val::Conc(v) => (v, false),
-            Val::Real(f, t) => (REAL << 56 | (f as u64) << 48 | t.0 as u64, true),
-            Val::Open(f, s) => (open_word(open_head(f), s), true),
-            Val::Bits(t) => (BITS << 56 | t.0 as u64, true),
-            Val::Sum(w, s) => (open_word(sum_head(w), s), true),
-            Val::Pred(t) => (PRED << 56 | t.0 as u64, true),
-            Val::Unset => (UNSET_LANE, true),
-            Val::Absent => (ABSENT_LANE, true),
-        }
-    }
-
-    /// The bits, where they are known.
-    #[inline]
-    pub fn known(self) -> Option<u64> {
-        match self {
-            Val::Conc(n) => Some(n),
-            _ => None,
-        }
-    }
-
-    /// The value that a symbolic lane word packs.
-    #[inline]
-    pub fn unpack(word: u64) -> Val {
-        let t = TermId(word as u32);
-        match word >> 56 {
-            REAL => Val::Real(Fmt::ALL[(word >> 48 & 0xff) as usize], t),
-            OPEN => Val::Open(Fmt::ALL[(word >> 48 & 0xff) as usize], open_sum(word)),
-            BITS => Val::Bits(t),
-            SUM => Val::Sum((word >> 48) as u8, open_sum(word)),
-            PRED => Val::Pred(t),
-            ABSENT => Val::Absent,
-            _ => Val::Unset,
-        }
-    }
+/// What was made of words.
+#[derive(Debug, Default)]
+pub(super) struct Packed {
+    /// Results of `prmt`.
+    pub(super) permuted: FxHashMap<[TermId; 3], TermId>,
+    /// The bytes of a word, extended to words, with their sign or without.
+    pub(super) bytes: FxHashMap<(TermId, bool), [TermId; 4]>,
 }
 
 /// The term store of a run with the conversions between bits, reals and truth values.
@@ -156,11 +67,11 @@ pub struct Values {
     pub store: TermStore,
     memo: Memo,
     /// Bytes of words.
-    pub(super) packed: super::packed::Packed,
+    pub(super) packed: Packed,
     /// The sums that are still growing.
     pub open: OpenSums,
     /// Intervals of saturating sums.
-    pub(super) intervals: super::integer_sum::Intervals,
+    pub(super) intervals: Intervals,
     /// What was brought to formats that hold less.
     pub narrow: crate::term::overflow::Narrow,
     /// Numbers remember how they were made; the value tells the code of the pair's kernels apart.
@@ -181,7 +92,7 @@ pub struct Values {
     /// On which side of 0 terms are.
     pub(super) apart: crate::term::orders::apart::Apart,
     /// Numbers with a sign that is open at zero.
-    pub(super) halves: super::sign::Halves,
+    pub(super) halves: Halves,
     /// The real constant 1, once it is needed.
     pub(super) one: Option<TermId>,
     /// The same of 32 and of 64 bits.
@@ -192,7 +103,7 @@ pub struct Values {
     /// The terms of elements of matrices by their bits, in a run on numbers.
     pub(super) elements: FxHashMap<(MatTy, u64), TermId>,
     /// Which terms are numbers of single precision, as far as a product of matrices asked.
-    pub(super) singles: Vec<super::numbers::Single>,
+    pub(super) singles: Vec<Single>,
     /// What was copied of what the launches before left.
     pub(super) brought: crate::term::Copied,
     /// Site number for a read of a register that was never written.
@@ -457,7 +368,7 @@ impl Values {
         if let Some(v) = self.of_each_alike(t, width, &f) {
             return Some(v);
         }
-        let leaves = self.leaves(t, super::compute::MAX_CHOICES)?.into_iter();
+        let leaves = self.leaves(t, MAX_CHOICES)?.into_iter();
         let options = leaves.map(|(c, b)| Some((c, Val::Conc(f(b)?))));
         let options: Vec<(TermId, Val)> = options.collect::<Option<_>>()?;
         Some(self.choose(&options, width))

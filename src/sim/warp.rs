@@ -6,7 +6,7 @@
 use crate::kernel::{Guard, Pc, RegId};
 
 use super::address::provenance::Prov;
-use super::value::{ABSENT_LANE, UNSET_LANE, Val};
+use super::val::{ABSENT_LANE, UNSET_LANE, Val};
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;

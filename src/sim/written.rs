@@ -11,7 +11,8 @@
 use crate::term::{ArrayId, Term, TermId, TermStore};
 
 use super::chosen::choice;
-use super::value::{Val, Values};
+use super::val::Val;
+use super::value::Values;
 
 /// Most selects within each other, terms of the conditions on a path, and comparisons in them.
 const MAX_DEPTH: usize = 12;

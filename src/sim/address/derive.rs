@@ -12,7 +12,7 @@ use crate::term::TermId;
 
 use super::super::int;
 use super::super::machine::Machine;
-use super::super::value::Val;
+use super::super::val::Val;
 use super::carry::Given;
 use super::image::{Bit, Image, Images};
 use super::moved::{constant_bit, disjoint, lop3_table, moved};

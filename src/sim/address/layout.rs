@@ -8,8 +8,8 @@ use crate::kernel::{Kernel, Space, Var};
 use crate::spec::{Arrays, Launch, Origin};
 use crate::term::ArrayId;
 
-use super::super::machine::{LOCAL, PARAM, RegionId, SHARED, base, region_of};
 use super::super::memory::Region;
+use super::super::region::{LOCAL, PARAM, RegionId, SHARED, base, region_of};
 use super::provenance::{Base, BaseId, Prov, Provenances};
 
 /// Allocations begin at multiples of two to this.

@@ -14,7 +14,7 @@ use crate::kernel::{Cmp, IntTy, Op, Pc, RegId};
 use crate::term::{ICmp, TermId};
 
 use super::super::machine::Machine;
-use super::super::value::Val;
+use super::super::val::Val;
 use super::derive::Arg;
 use super::image::{Bit, Images};
 use super::provenance::{Prov, Shape, low};

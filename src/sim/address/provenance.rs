@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use crate::kernel::Space;
 use crate::term::TermId;
 
-use super::super::machine::RegionId;
+use super::super::region::RegionId;
 
 /// An interned provenance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -16,12 +16,14 @@ use crate::kernel::{Addr, ClusterOp, Pc, Space, Src};
 use crate::term::TermId;
 
 use super::super::clock::Actor;
-use super::super::machine::{Machine, SHARED, Stop};
+use super::super::machine::Machine;
 use super::super::place::Target;
 use super::super::proxy::Through;
 use super::super::race::Kind;
+use super::super::region::SHARED;
 use super::super::step::Under;
-use super::super::value::Val;
+use super::super::stop::Stop;
+use super::super::val::Val;
 use super::super::{DefectKind, Tid, UnknownKind};
 
 /// Bytes of a response.

@@ -15,13 +15,12 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::{AsyncOp, ClusterOp, Kernel, Pc};
+use crate::kernel::{AsyncOp, ClusterOp, Kernel};
 
 use super::super::Tid;
 use super::super::clock::{Actor, Clocks, EventId};
-use super::super::machine::{Machine, Stop};
-use super::super::place::Target;
-use super::super::race::{Kind, SameWrite};
+
+mod exec;
 
 /// An initialisation.
 #[derive(Clone, Copy, Debug)]
@@ -67,50 +66,5 @@ impl Inits {
     pub(crate) fn known(&self, clocks: &Clocks, reader: Tid, at: u64) -> bool {
         let event = self.events.get(&at);
         event.is_some_and(|e| clocks.event_known(*e, reader))
-    }
-}
-
-impl Machine<'_> {
-    /// Lanes make objects at these places.
-    pub(crate) fn order_inits(
-        &mut self,
-        (w, exec, pc): (usize, u32, Pc),
-        targets: &[Target],
-    ) -> Result<Vec<(usize, SameWrite)>, Stop> {
-        if !self.inits.on {
-            return self.order_accesses(w, pc, targets, (8, 1), Kind::Write, false);
-        }
-        let agents = self.order.clocks.fork(w as u32);
-        self.order.agent = Some(agents);
-        let found = self.order_accesses(w, pc, targets, (8, 1), Kind::Write, false);
-        self.order.agent = None;
-        self.order.clocks.join(agents, exec);
-        let open = targets.iter().map(|t| Init {
-            w,
-            lane: t.lane,
-            agents,
-            at: t.off as u64,
-        });
-        self.inits.open.extend(open);
-        found
-    }
-
-    /// Lanes execute `fence.mbarrier_init`.
-    pub(crate) fn publish_inits(&mut self, w: usize, exec: u32) {
-        if !self.inits.on {
-            return;
-        }
-        let event = self.order.clocks.new_event();
-        let (mine, rest): (Vec<Init>, Vec<Init>) = std::mem::take(&mut self.inits.open)
-            .into_iter()
-            .partition(|i| i.w == w && exec >> i.lane & 1 == 1);
-        self.inits.open = rest;
-        for i in mine {
-            let clocks = &mut self.order.clocks;
-            clocks.join_event(i.agents, 1 << i.lane, event);
-            self.inits.events.insert(i.at, event);
-        }
-        let fenced = self.inits.fenced.entry(w).or_default();
-        fenced.push((exec, event));
     }
 }

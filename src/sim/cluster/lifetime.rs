@@ -15,7 +15,8 @@
 use crate::kernel::Pc;
 
 use super::super::clock::{Actor, Layer, Tick};
-use super::super::machine::{Machine, SHARED};
+use super::super::machine::Machine;
+use super::super::region::SHARED;
 use super::super::warp::{LANES, lanes};
 use super::super::{DefectKind, Tid, UnknownKind, WarningKind};
 use super::split;

@@ -4,9 +4,10 @@ use crate::kernel::{ClusterOp, Pc, Space, Src};
 
 use super::super::DefectKind;
 use super::super::address::provenance::Prov;
-use super::super::machine::{Machine, Stop};
+use super::super::machine::Machine;
 use super::super::step::Flow;
-use super::super::value::Val;
+use super::super::stop::Stop;
+use super::super::val::Val;
 use super::super::warp::lanes;
 use super::{SLOT_BITS, split};
 

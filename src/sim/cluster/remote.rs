@@ -8,12 +8,14 @@
 use crate::kernel::{Addr, Pc, RemoteStore, Src};
 
 use super::super::clock::Actor;
-use super::super::machine::{Machine, SHARED, Stop};
+use super::super::machine::Machine;
 use super::super::place::Target;
 use super::super::proxy::Through;
 use super::super::race::Kind;
+use super::super::region::SHARED;
 use super::super::step::Under;
-use super::super::value::Val;
+use super::super::stop::Stop;
+use super::super::val::Val;
 use super::super::warp::lanes;
 
 impl Machine<'_> {

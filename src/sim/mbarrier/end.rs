@@ -6,7 +6,8 @@ use super::heads::{self, Published};
 use super::{Object, Party, Phase, Waiter};
 use crate::kernel::Pc;
 use crate::sim::Tid;
-use crate::sim::machine::{Machine, Stop};
+use crate::sim::machine::Machine;
+use crate::sim::stop::Stop;
 use crate::sim::warp::{LANES, lanes};
 
 impl Machine<'_> {

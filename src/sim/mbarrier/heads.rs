@@ -22,10 +22,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::kernel::{AsyncOp, ClusterOp, Kernel, Op, Restricted, Scope, Scoped, Sem, TensorOp};
+use crate::kernel::{AsyncOp, ClusterOp, Kernel, Op, Scoped, TensorOp};
 use crate::sim::Tid;
 use crate::sim::clock::{Carried, Clocks, EventId, Heard, Layer, Snapshot, lanes};
-use crate::sim::machine::Machine;
+
+mod exec;
 
 /// What a release published.
 #[derive(Clone, Debug)]
@@ -145,29 +146,6 @@ fn relaxed(op: &AsyncOp) -> bool {
         AsyncOp::Wait { acquire, .. } => !acquire,
         AsyncOp::Cluster(op) => matches!(**op, ClusterOp::Arrive { release: false, .. }),
         _ => false,
-    }
-}
-
-impl Machine<'_> {
-    /// Lanes of a warp execute a fence.
-    pub(crate) fn pattern_fence(
-        &mut self,
-        w: usize,
-        exec: u32,
-        (sem, scope, only): (Sem, Scope, Option<Restricted>),
-    ) {
-        let (cta, ctas) = (self.team.number(w) as u32, self.team.len() as u32);
-        let own = only.map(|_| Layer::SharedOf(cta));
-        let takes: Vec<_> = match (sem, only) {
-            (Sem::Release, _) => Vec::new(),
-            (_, Some(Restricted::Cluster)) => (0..ctas).map(|c| Some(Layer::SharedOf(c))).collect(),
-            (_, Some(Restricted::Own) | None) => vec![own],
-        };
-        let gives = (sem != Sem::Acquire).then_some(own);
-        let lanes = (w as u32, exec, cta);
-        let clocks = &mut self.order.clocks;
-        self.patterns
-            .fence(clocks, lanes, scope.into(), &takes, gives);
     }
 }
 

@@ -17,8 +17,12 @@
 //!
 //! Not claimed: chains of several collectives without a release between them.
 
-use super::*;
 use crate::answer::AssumptionKind;
+use crate::sim::Tid;
+use crate::sim::machine::Machine;
+use crate::sim::warp::{LANES, lanes};
+
+use super::*;
 
 /// Lanes of a warp that met in a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

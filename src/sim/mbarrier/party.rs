@@ -1,5 +1,7 @@
 //! Who takes part in a phase: arrivals and waits of lanes of a warp, with what they executed before and together.
 
+use crate::sim::machine::Machine;
+
 use super::*;
 
 /// Arrivals or waits of lanes of a warp.

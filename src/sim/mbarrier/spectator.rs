@@ -13,10 +13,15 @@
 //!
 //! Sound: the last arrival of the next phase does not depend on the look, so that there is a schedule in which it comes first.
 
-use super::*;
 use crate::answer::AssumptionKind;
 use crate::kernel::Space;
-use crate::sim::Site;
+use crate::sim::machine::Machine;
+use crate::sim::region::SHARED;
+use crate::sim::stop::Stop;
+use crate::sim::warp::{LANES, lanes};
+use crate::sim::{DefectKind, Site, WarningKind};
+
+use super::*;
 
 /// A wait that the end of the next phase may overtake.
 #[derive(Clone, Copy, Debug)]

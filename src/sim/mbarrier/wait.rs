@@ -7,9 +7,14 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.13.15.16 (`mbarrier.test_wait`, `mbarrier.try_wait`).
 
-use super::*;
 use crate::answer::AssumptionKind;
-use crate::sim::UnknownKind;
+use crate::sim::machine::Machine;
+use crate::sim::region::SHARED;
+use crate::sim::stop::Stop;
+use crate::sim::val::Val;
+use crate::sim::{Tid, UnknownKind};
+
+use super::*;
 
 impl Machine<'_> {
     /// A wait on the phase before the current one is over.

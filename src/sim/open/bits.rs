@@ -7,8 +7,10 @@
 //! What it stands for is what the chain of `add` and `mul` terms stands for, and short sums become
 //! exactly that chain. Not claimed: anything about 8 or 16 bits, which PTX does not add up.
 
-use super::{NOTHING, OpenSum, SHORT};
-use crate::sim::value::{Val, Values};
+use super::exec::SHORT;
+use super::{NOTHING, OpenSum};
+use crate::sim::val::Val;
+use crate::sim::value::Values;
 use crate::term::{BitsOp, Term, TermId};
 
 /// How many times the new products of a sum the old ones may be that are written out again.

@@ -1,11 +1,16 @@
 //! Open sums against the chains of additions that they stand for.
 
-use proptest::prelude::*;
+use crate::kernel::Fmt;
+use crate::sim::open::exec::SHORT;
+use crate::sim::val::{Val, open_sum};
+use crate::sim::val::{of_lane, open_head, open_word};
+use crate::sim::value::Values;
+use crate::sim::warp::{LANES, lanes};
+use crate::term::eval::{Inputs, Mode, Value, evaluate};
+use crate::term::{ArrayId, Term, TermStore};
 
 use super::*;
-use crate::sim::value::{of_lane, open_head, open_word};
-use crate::term::ArrayId;
-use crate::term::eval::{Inputs, Mode, Value, evaluate};
+use proptest::prelude::*;
 
 const EXACT: Mode = Mode::exact(128);
 const IN: ArrayId = ArrayId(0);

@@ -14,7 +14,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{NOTHING, OpenSum};
-use crate::sim::value::{of_lane, open_sum};
+use crate::sim::val::{of_lane, open_sum};
 use crate::sim::warp::{LANES, lanes};
 use crate::term::TermId;
 

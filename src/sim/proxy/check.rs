@@ -13,8 +13,9 @@ use std::collections::BTreeSet;
 use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, Op, Pc};
 
-use super::super::machine::{Machine, RegionId, SHARED};
+use super::super::machine::Machine;
 use super::super::order::Order;
+use super::super::region::{RegionId, SHARED};
 use super::super::warp::LANES;
 use super::super::{DefectKind, Site, Tid, UnknownKind, WarningKind};
 use super::reads::Before;

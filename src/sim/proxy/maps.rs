@@ -10,7 +10,7 @@
 
 use super::super::Tid;
 use super::super::clock::{Actor, Clocks, Tick};
-use super::super::machine::RegionId;
+use super::super::region::RegionId;
 use super::super::warp::LANES;
 use super::{PAGE, Proxies, Through, Written};
 use crate::sim::tensor_map::MAP_BYTES;

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::super::Tid;
 use super::super::clock::{Actor, Clocks, Tick};
-use super::super::machine::{RegionId, SHARED};
+use super::super::region::{RegionId, SHARED};
 use super::super::warp::{LANES, lanes};
 use super::{PAGE, Proxies, Written};
 use crate::kernel::{AsyncOp, BulkOp, ClusterOp, Kernel, Pc};

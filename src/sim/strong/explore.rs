@@ -12,7 +12,8 @@ use crate::kernel::Pc;
 use crate::sim::Tid;
 
 use super::super::UnknownKind;
-use super::super::machine::{Machine, Stop};
+use super::super::machine::Machine;
+use super::super::stop::Stop;
 use super::Key;
 use super::hold::{Choice, Ready, Steps, Waiting};
 

@@ -1,7 +1,7 @@
 //! What an update leaves, and what a thread held when it saw it.
 
 use super::super::int::atom_int;
-use super::super::value::Val;
+use super::super::val::Val;
 use crate::kernel::{AtomOp, NumTy, RegId};
 
 /// The registers of a lane that a loop that waits reads or writes.

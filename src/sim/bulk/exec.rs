@@ -1,0 +1,541 @@
+//! Bulk copies as instructions begin, commit and wait for them.
+
+use crate::answer::AssumptionKind;
+use crate::kernel::{Addr, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
+use crate::sim::clock::Actor;
+use crate::sim::machine::Machine;
+use crate::sim::place::Target;
+use crate::sim::proxy::{Reader, Through};
+use crate::sim::race::{Kind, SameWrite};
+use crate::sim::region::SHARED;
+use crate::sim::step::Under;
+use crate::sim::stop::Stop;
+use crate::sim::tensor_box::{CHUNK, Chunk};
+use crate::sim::val::Val;
+use crate::sim::warp::{LANES, lanes};
+use crate::sim::{DefectKind, UnknownKind};
+use crate::work;
+
+use super::{Bulk, How, Issued, Job};
+
+/// No CTA has as much shared memory.
+const MOST_BYTES: u64 = 1 << 20;
+
+impl Machine<'_> {
+    /// An operation on bulk copies or tensor maps.
+    pub(in crate::sim) fn bulk_op(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        op: &BulkOp,
+    ) -> Result<(), Stop> {
+        match op {
+            BulkOp::Copy(copy) => self.bulk_copy(w, exec, pc, copy)?,
+            BulkOp::Commit => {
+                for lane in lanes(exec) {
+                    self.bulk[w].committed[lane] += 1;
+                }
+            }
+            BulkOp::Wait { pending, read } => self.bulk_wait(w, exec, *pending, *read),
+            BulkOp::Replace {
+                space,
+                addr,
+                field,
+                value,
+            } => {
+                for lane in lanes(exec) {
+                    self.replace_map(w, lane, pc, *space, *addr, *field, *value)?;
+                }
+            }
+            BulkOp::MapCopy { to, from } => {
+                let lane = exec.trailing_zeros() as usize % LANES;
+                self.copy_map(w, lane, pc, *to, *from)?;
+            }
+            BulkOp::MapAcquire { addr } => {
+                for lane in lanes(exec) {
+                    self.acquire_map(w, lane, pc, *addr)?;
+                }
+            }
+            BulkOp::MapRelease => self.release_maps(w, exec),
+        }
+        Ok(())
+    }
+
+    fn bulk_copy(&mut self, w: usize, exec: u32, pc: Pc, copy: &BulkCopy) -> Result<(), Stop> {
+        for lane in lanes(exec) {
+            for to in self.destinations(w, lane, pc, copy)? {
+                self.bulk_copy_to(w, lane, pc, copy, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The CTAs whose shared memory a lane writes, where it names them by a mask.
+    fn destinations(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        copy: &BulkCopy,
+    ) -> Result<Vec<Option<u32>>, Stop> {
+        let Some(mask) = copy.multicast else {
+            return Ok(vec![None]);
+        };
+        let mask = self.bulk_number(w, lane, pc, mask)? & 0xffff;
+        if mask >> self.team.size() != 0 {
+            let size = self.team.size();
+            let site = self.site(pc, w, 1 << lane, "starts the copy");
+            self.defect(DefectKind::OutOfBounds, vec![site], || {
+                format!(
+                    "the mask {mask:#x} of a copy names CTAs that the cluster, of {size}, has not"
+                )
+            });
+            return Err(Stop::Finding);
+        }
+        Ok(lanes(mask).map(|rank| Some(rank as u32)).collect())
+    }
+
+    /// Copies to the place that is named, or to the same place of the CTA of a rank, each an agent of its own: what
+    /// is written to one CTA is over when an mbarrier of that one says so.
+    fn bulk_copy_to(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        copy: &BulkCopy,
+        to: Option<u32>,
+    ) -> Result<(), Stop> {
+        let reads = self.order.clocks.fork(w as u32);
+        let writes = match copy.end {
+            BulkEnd::Object(..) => reads,
+            BulkEnd::Group => self.order.clocks.fork(w as u32),
+        };
+        let slot = to.and_then(|rank| self.team.peer(w, rank));
+        let slot = slot.map(|number| self.team.slot(number));
+        let job = self.bulk_job((w, lane, pc), copy, reads, slot)?;
+        let reduce = match copy.reduce {
+            None => None,
+            Some((op, ty)) => match ty.or(job.element) {
+                Some(ty) => Some((op, ty)),
+                None => {
+                    self.unsupported(w, 1 << lane, pc, "a reduction of this type");
+                    return Err(Stop::Finding);
+                }
+            },
+        };
+        let how = How {
+            w,
+            lane,
+            pc,
+            reads,
+            writes,
+            fill: copy.fill,
+            reduce,
+        };
+        for chunk in &job.chunks {
+            self.bulk_chunk(&how, &job, chunk)?;
+        }
+        match &copy.end {
+            BulkEnd::Object(space, addr) => {
+                let to = to.map(|rank| (rank, copy.pair));
+                self.bulk_complete(&how, (*space, *addr), job.bytes, to)?;
+            }
+            BulkEnd::Group => {
+                let group = self.bulk[w].committed[lane];
+                self.bulk[w].issued.push(Issued {
+                    reads,
+                    writes,
+                    lane,
+                    group,
+                    read: false,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes that a lane copies.
+    fn bulk_job(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        copy: &BulkCopy,
+        agent: Actor,
+        slot: Option<i64>,
+    ) -> Result<Job, Stop> {
+        let mut near = self.bulk_target(w, lane, pc, copy.near.0, copy.near.1)?;
+        if let Some(slot) = slot {
+            near.off = slot + self.team.local(near.off);
+        }
+        if near.region != SHARED {
+            self.unsupported(w, 1 << lane, pc, "a bulk copy of other memory than shared");
+            return Err(Stop::Finding);
+        }
+        match &copy.far {
+            BulkFar::Run { space, addr, bytes } => {
+                let far = self.bulk_target(w, lane, pc, *space, *addr)?;
+                let bytes = self.bulk_number(w, lane, pc, *bytes)? as u64;
+                let apart = far.off % 16 != 0 || self.prov.most(far.base) < 16;
+                if near.off % 16 != 0 || apart || !bytes.is_multiple_of(16) {
+                    return Err(self.bulk_misaligned(w, lane, pc, 16));
+                }
+                if bytes > MOST_BYTES {
+                    let site = self.site(pc, w, 1 << lane, "starts the copy");
+                    self.defect(DefectKind::OutOfBounds, vec![site], || {
+                        format!("a bulk copy of {bytes} bytes leaves shared memory")
+                    });
+                    return Err(Stop::Finding);
+                }
+                let chunks = (0..bytes).step_by(CHUNK as usize);
+                let chunks = chunks.map(|at| Chunk {
+                    near: (near.off as u64).wrapping_add(at),
+                    far: at as i64,
+                    from: 0,
+                    to: CHUNK,
+                });
+                let chunks = if near.off < 0 {
+                    return Err(self.bulk_outside(w, lane, pc));
+                } else {
+                    chunks.collect()
+                };
+                Ok(Job {
+                    chunks,
+                    near: near.base,
+                    far: (far.region, far.off, far.base),
+                    bytes,
+                    element: None,
+                })
+            }
+            BulkFar::Box {
+                space,
+                map,
+                coords,
+                apart,
+            } => {
+                let place = self.map_place(w, lane, pc, *space, *map)?;
+                self.touch_map(w, pc, &place, Kind::Read, Some(agent))?;
+                let rank = if *apart { 2 } else { coords.len() };
+                let map = self.used_map(w, lane, pc, &place, rank)?;
+                if *apart && map.bounds[1] != 1 {
+                    let site = self.site(pc, w, 1 << lane, "uses the tensor map");
+                    self.unknown(UnknownKind::Undefined, vec![site], || {
+                        "a copy of four rows takes a tensor map whose box is one row".into()
+                    });
+                    return Err(Stop::Finding);
+                }
+                if near.off < 0 {
+                    return Err(self.bulk_outside(w, lane, pc));
+                }
+                if near.off % 128 != 0 {
+                    return Err(self.bulk_misaligned(w, lane, pc, 128));
+                }
+                let mut at = Vec::with_capacity(coords.len());
+                for c in coords {
+                    at.push(i64::from(self.bulk_number(w, lane, pc, *c)? as i32));
+                }
+                let Ok(landing) = self.prov.landing(map.carried, Space::Generic) else {
+                    let site = self.site(pc, w, 1 << lane, "copies a box of the tensor");
+                    self.defect(DefectKind::OutOfBounds, vec![site], || {
+                        format!("address {:#x} of a tensor lies in no array", map.address)
+                    });
+                    return Err(Stop::Finding);
+                };
+                let pattern = 128 << map.swizzle;
+                self.check_pattern((w, lane, pc), near.base, pattern)?;
+                let far = map.address.wrapping_sub(landing.origin) as i64;
+                let off = near.off as u64;
+                let chunks = match at.split_first() {
+                    Some((column, rows)) if *apart => map.rows(off, *column, rows),
+                    _ => map.chunks(off, &at),
+                };
+                Ok(Job {
+                    bytes: chunks.len() as u64 * u64::from(CHUNK),
+                    chunks,
+                    near: near.base,
+                    far: (landing.region, far, landing.base),
+                    element: map.element(),
+                })
+            }
+        }
+    }
+
+    fn bulk_target(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        space: Space,
+        addr: Addr,
+    ) -> Result<Target, Stop> {
+        match self.only_target(w, lane, pc, space, addr)? {
+            Some(t) => Ok(t),
+            None => {
+                let site = self.site(pc, w, 1 << lane, "copies between selected addresses");
+                self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
+                    "an address of a bulk copy depends on input data".into()
+                });
+                Err(Stop::Finding)
+            }
+        }
+    }
+
+    fn bulk_number(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        s: crate::kernel::Src,
+    ) -> Result<u32, Stop> {
+        let v = self.src(w, s, lane);
+        match self.values.of_bits_plain(v, 32) {
+            Val::Conc(n) => Ok(n as u32),
+            v => {
+                self.data_dependent_address(w, 1 << lane, pc, v);
+                Err(Stop::Finding)
+            }
+        }
+    }
+
+    fn bulk_misaligned(&mut self, w: usize, lane: usize, pc: Pc, n: u32) -> Stop {
+        let site = self.site(pc, w, 1 << lane, "starts the copy");
+        self.defect(DefectKind::MisalignedAccess, vec![site], || {
+            format!("an address or the size of a bulk copy is not a multiple of {n}")
+        });
+        Stop::Finding
+    }
+
+    fn bulk_outside(&mut self, w: usize, lane: usize, pc: Pc) -> Stop {
+        let site = self.site(pc, w, 1 << lane, "starts the copy");
+        self.defect(DefectKind::OutOfBounds, vec![site], || {
+            "a bulk copy goes to an address below shared memory".into()
+        });
+        Stop::Finding
+    }
+
+    /// Copies at most sixteen bytes.
+    fn bulk_chunk(&mut self, how: &How, job: &Job, chunk: &Chunk) -> Result<(), Stop> {
+        let &How { w, lane, pc, .. } = how;
+        self.stats.accesses += 2;
+        work::spend(2);
+        let far_off = job.far.1.wrapping_add(chunk.far);
+        let inside = chunk.to - chunk.from;
+        // Words, where the part that lies in the tensor is made of them.
+        let words = chunk.from.is_multiple_of(4) && inside.is_multiple_of(4);
+        let mut unit = match (words, job.element) {
+            (true, _) => 4,
+            (false, Some(ty)) => (ty.bits() / 8).min(4),
+            (false, None) => 1,
+        };
+        if let Some((_, ty)) = how.reduce {
+            unit = ty.bits() / 8;
+        }
+        let near = |at: u32| Target {
+            lane,
+            cond: None,
+            region: SHARED,
+            off: (chunk.near + u64::from(at)) as i64,
+            base: job.near,
+        };
+        let far = |at: u32| Target {
+            lane,
+            cond: None,
+            region: job.far.0,
+            off: far_off + i64::from(at),
+            base: job.far.2,
+        };
+        let mut ends = vec![near(0), near(CHUNK - unit)];
+        self.check(w, pc, &mut ends, unit, how.fill);
+        if ends.len() != 2 {
+            return Err(Stop::Finding);
+        }
+        if inside > 0 {
+            let mut ends = vec![far(chunk.from), far(chunk.to - unit)];
+            self.check(w, pc, &mut ends, unit, !how.fill);
+            if ends.len() != 2 {
+                return Err(Stop::Finding);
+            }
+        }
+        let write = match how.reduce {
+            Some((op, ty)) => Kind::Atomic {
+                op,
+                ty,
+                used: false,
+                operand: None,
+            },
+            None => Kind::Write,
+        };
+        // A write of shared memory fills what lies outside of the tensor.
+        let whole = (0, CHUNK);
+        let part = (chunk.from, chunk.to);
+        let near_part = if how.fill { whole } else { part };
+        let sides = match how.fill {
+            true => [(far(part.0), part, Kind::Read), (near(0), near_part, write)],
+            false => [(near(part.0), part, Kind::Read), (far(part.0), part, write)],
+        };
+        // Lanes that execute one copy may store the same bytes, which compilers leave to all lanes of a warp.
+        let alike = |c: &SameWrite| {
+            let once = !how.fill && how.reduce.is_none() && c.current;
+            once && c.earlier.pc == c.later.pc && u32::from(c.size) == unit
+        };
+        let mut compared: Vec<SameWrite> = Vec::new();
+        for (t, (from, to), kind) in sides {
+            if from == to {
+                continue;
+            }
+            let first = t.off as u64 & !3;
+            let bytes = (t.off as u64 + u64::from(to - from)) - first;
+            let fine = match kind {
+                Kind::Read => {
+                    let who = (w, 1 << lane, pc);
+                    self.check_proxy(who, t.region, (first, bytes), Reader::Bulk)
+                }
+                _ => self.check_refill((w, lane, pc), t.region, (first, bytes)),
+            };
+            self.order.agent = Some(if kind == Kind::Read {
+                how.reads
+            } else {
+                how.writes
+            });
+            self.order.through = Through::Bulk;
+            let count = (to - from) / unit;
+            let across = how.fill && kind == Kind::Read && t.region == SHARED;
+            if across && self.team.many() {
+                self.note_own(w, 1 << lane, pc, t.off as u64);
+            }
+            let found =
+                self.order_accesses(w, pc, std::slice::from_ref(&t), (unit, count), kind, false);
+            self.order.through = Through::Thread;
+            self.order.agent = None;
+            for (_, c) in found? {
+                match alike(&c) {
+                    true => compared.push(c),
+                    false => self.add_race(c.otherwise, &c),
+                }
+            }
+            // What is not visible may not even be ordered, which says more.
+            if !fine {
+                return Err(Stop::Finding);
+            }
+        }
+        let ty = match how.reduce {
+            Some((_, ty)) => ty,
+            None => NumTy::Int(IntTy {
+                width: (unit * 8) as u8,
+                signed: false,
+            }),
+        };
+        let (mut at, end) = near_part;
+        while at < end {
+            let valid = chunk.from <= at && at < chunk.to;
+            let (from, to) = match how.fill {
+                true => (far(at), near(at)),
+                false => (near(at), far(at)),
+            };
+            let mut v = match valid {
+                true if how.reduce.is_none() => {
+                    self.load_value((w, lane, pc), from.region, from.off as u64, ty)
+                }
+                true => self.load_one(w, lane, pc, from.region, from.off as u64, ty),
+                false => Val::Conc(0),
+            };
+            if let Some((op, ty)) = how.reduce {
+                let old = self.load_one(w, lane, pc, to.region, to.off as u64, ty);
+                v = self.atomic_value((w, lane, pc), (op, ty, 1), old, v, None)?;
+            }
+            for c in compared.iter().filter(|c| c.offset == to.off as u64) {
+                v = self.same_value(to.region, to.off as u64, unit, (v, v), ty, c);
+            }
+            let region = &mut self.regions[to.region.0 as usize];
+            region.store(&mut self.values, to.off as u64, unit, v);
+            if valid && how.reduce.is_none() {
+                let (from, to) = ((from.region, from.off as u64), (to.region, to.off as u64));
+                self.copy_prov(from, to, unit, pc);
+            }
+            at += unit;
+        }
+        Ok(())
+    }
+
+    /// The mbarrier counts the bytes of a copy.
+    fn bulk_complete(
+        &mut self,
+        how: &How,
+        (space, addr): (Space, Addr),
+        bytes: u64,
+        cta: Option<(u32, bool)>,
+    ) -> Result<(), Stop> {
+        let &How { w, lane, pc, .. } = how;
+        let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
+        if let Some((rank, pair)) = cta {
+            for t in to.iter_mut().filter(|t| t.region == SHARED) {
+                // A pair of CTAs counts at the one whose rank is even, or odd, as that of the object is.
+                let given = crate::sim::cluster::split(t.off).0 as u32 % self.team.size();
+                let rank = match pair {
+                    true => rank & !1 | given & 1,
+                    false => rank,
+                };
+                let slot = self.team.peer(w, rank).map(|number| self.team.slot(number));
+                t.off = slot.unwrap_or(0) + self.team.local(t.off);
+            }
+        }
+        self.check(w, pc, &mut to, 8, true);
+        let [t] = &to[..] else {
+            return Err(Stop::Finding);
+        };
+        if t.region != SHARED || t.cond.is_some() {
+            self.unsupported(w, 1 << lane, pc, "an mbarrier at this address");
+            return Err(Stop::Finding);
+        }
+        let at = t.off as u64;
+        self.check_made_object(w, lane, pc, at);
+        self.touch_object(w, pc, &to, Some(how.writes))?;
+        self.complete_bytes(w, lane, pc, at, bytes, how.writes)
+    }
+
+    /// `cp.async.bulk.wait_group`.
+    fn bulk_wait(&mut self, w: usize, exec: u32, pending: u32, read: bool) {
+        let Bulk { issued, committed } = &mut self.bulk[w];
+        let clocks = &mut self.order.clocks;
+        issued.retain_mut(|copy| {
+            let over = exec >> copy.lane & 1 == 1
+                && copy.group.saturating_add(pending) < committed[copy.lane];
+            if !over {
+                return true;
+            }
+            if !copy.read {
+                clocks.join(copy.reads, 1 << copy.lane);
+                copy.read = true;
+            }
+            if !read {
+                clocks.join(copy.writes, 1 << copy.lane);
+            }
+            read
+        });
+    }
+
+    /// When all threads have exited: copies that still read or write shared memory.
+    pub(in crate::sim) fn check_bulk(&mut self) {
+        if self.is_fine()
+            && let Some((at, phase)) = self.unseen_bytes()
+        {
+            let place = self.place(SHARED, at, 8);
+            let sites = phase.map(|(pc, tid)| crate::sim::Site {
+                threads: vec![tid],
+                ..self.site(pc, 0, 1, format!("is part of a phase of {place}"))
+            });
+            self.unknown(UnknownKind::Undefined, sites.into_iter().collect(), || {
+                format!(
+                    "all threads exit before anyone has seen the end of the copies that the mbarrier {place} \
+                     counts: they may write shared memory that another CTA already has"
+                )
+            });
+        }
+        let late = |b: &Bulk| b.issued.iter().any(|i| !i.read);
+        if self.bulk.iter().any(late) {
+            self.found.assumptions.insert(AssumptionKind::Machine.says(
+                "shared memory keeps its content after the last thread has exited until the bulk \
+                 copies that nobody waited for have read it",
+            ));
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Copies as instructions begin, commit and wait for them.
+
+use crate::kernel::{Addr, Guard, IntTy, NumTy, Op, Pc, Space, Src};
+use crate::sim::UnknownKind;
+use crate::sim::gather::{Chosen, Found};
+use crate::sim::machine::Machine;
+use crate::sim::proxy::Through;
+use crate::sim::race::Kind;
+use crate::sim::region::RegionId;
+use crate::sim::step::Under;
+use crate::sim::stop::Stop;
+use crate::sim::val::Val;
+use crate::sim::warp::{LANES, lanes};
+
+use super::{Copies, Issued, Part};
+
+/// The width in bits and the type of an untyped unit of some bytes.
+fn word(bytes: u32) -> (u8, NumTy) {
+    let width = (bytes * 8) as u8;
+    let ty = IntTy {
+        width,
+        signed: false,
+    };
+    (width, NumTy::Int(ty))
+}
+
+impl Machine<'_> {
+    /// `cp.async`.
+    pub(in crate::sim) fn copy_async(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        under: &Under,
+    ) -> Result<(), Stop> {
+        let Op::CpAsync {
+            bytes,
+            read,
+            ignore,
+            to,
+            from,
+        } = &self.inst(pc).op
+        else {
+            return Ok(());
+        };
+        self.effects += 1;
+        let size = *bytes as u32;
+        // How many bytes each lane reads; lanes that read alike go together.
+        let mut sizes = [0u32; LANES];
+        let mut chosen: Vec<(usize, Vec<Part>)> = Vec::new();
+        for lane in lanes(exec) {
+            let mut parts = self.parts_read(w, lane, pc, size, (*read, *ignore))?;
+            if let Some(&(_, n)) = parts.iter().find(|(_, n)| *n > u64::from(size)) {
+                let site = self.site(pc, w, 1 << lane, format!("reads {n} of {size} bytes"));
+                self.unknown(UnknownKind::Undefined, vec![site], || {
+                    "a copy that reads more than it writes is undefined".into()
+                });
+                return Err(Stop::Finding);
+            }
+            match (&parts[..], under.mask >> lane & 1) {
+                (&[(_, n)], 0) => sizes[lane] = n as u32,
+                _ => chosen.push((lane, std::mem::take(&mut parts))),
+            }
+        }
+        let agents = self.order.clocks.fork(w as u32);
+        for (lane, parts) in &chosen {
+            let group = self.copies[w].committed[*lane];
+            self.copies[w].issued.push(Issued {
+                agents,
+                mask: 1 << lane,
+                group,
+            });
+            self.order.agent = Some(agents);
+            self.order.through = Through::Copy;
+            let done = self.copy_chosen((w, *lane, pc), size, parts, (*to, *from), under);
+            self.order.agent = None;
+            self.order.through = Through::Thread;
+            done?;
+        }
+        let mut rest = chosen.iter().fold(exec, |m, (lane, _)| m & !(1 << lane));
+        while rest != 0 {
+            let first = rest.trailing_zeros() as usize;
+            let (n, group) = (sizes[first], self.copies[w].committed[first]);
+            let mut mask = 0u32;
+            for lane in lanes(rest) {
+                let same = sizes[lane] == n && self.copies[w].committed[lane] == group;
+                mask |= (same as u32) << lane;
+            }
+            rest &= !mask;
+            self.copies[w].issued.push(Issued {
+                agents,
+                mask,
+                group,
+            });
+            self.order.agent = Some(agents);
+            self.order.through = Through::Copy;
+            let done = self.copy_lanes(w, mask, pc, size, n, *to, *from);
+            self.order.agent = None;
+            self.order.through = Through::Thread;
+            done?;
+        }
+        Ok(())
+    }
+
+    /// How many bytes a lane reads, each with its condition; those exclude each other, and one holds.
+    fn parts_read(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        size: u32,
+        (read, ignore): (Option<Src>, Option<Guard>),
+    ) -> Result<Vec<Part>, Stop> {
+        let yes = self.values.store.bool(true);
+        let v = match (read, ignore) {
+            (Some(s), _) => {
+                let v = self.src(w, s, lane);
+                self.values.of_bits_plain(v, 32)
+            }
+            (None, Some(g)) => match self.truth(w, g, lane) {
+                Val::Conc(b) => Val::Conc(if b == 1 { 0 } else { size as u64 }),
+                v => {
+                    let (none, all) = (Val::Conc(0), Val::Conc(size as u64));
+                    let p = self.values.pred(v);
+                    self.values.select(p, none, all, 32)
+                }
+            },
+            _ => Val::Conc(size as u64),
+        };
+        match v {
+            Val::Conc(n) => Ok(vec![(yes, n)]),
+            Val::Bits(t) if self.is_poison(t) => {
+                self.poison_used(w, 1 << lane, pc, t, "a size");
+                Err(Stop::Finding)
+            }
+            Val::Bits(t)
+                if let Some(all) = self.values.leaves(t, crate::sim::value::MAX_CHOICES) =>
+            {
+                Ok(all)
+            }
+            v => {
+                self.data_dependent_address(w, 1 << lane, pc, v);
+                Err(Stop::Finding)
+            }
+        }
+    }
+
+    /// The copy of one lane, which happens, or reads so many bytes, only if input data says so.
+    fn copy_chosen(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        size: u32,
+        parts: &[Part],
+        (to, from): (Addr, Addr),
+        under: &Under,
+    ) -> Result<(), Stop> {
+        self.stats.accesses += 2;
+        let sources = self.targets(w, 1 << lane, pc, Space::Global, from, under)?;
+        let mut dests = self.targets(w, 1 << lane, pc, Space::Shared, to, under)?;
+        if sources.len() != 1 || dests.len() != 1 {
+            return self.selected_addresses(w, 1 << lane, pc);
+        }
+        self.check(w, pc, &mut dests, size, true);
+        let reads_all = parts.iter().all(|(_, n)| n.is_multiple_of(4));
+        let unit: u32 = if reads_all { 4 } else { 1 };
+        // The sources that exist, each with the number of bytes that is read of it.
+        let mut found = Vec::new();
+        for &(c, n) in parts.iter().filter(|(_, n)| *n > 0) {
+            let n = n as u32;
+            let mut source = vec![sources[0]];
+            let store = &mut self.values.store;
+            let both = match sources[0].cond {
+                Some(guard) => store.and(guard, c),
+                None => c,
+            };
+            source[0].cond = (store.as_bool(both) != Some(true)).then_some(both);
+            self.check(w, pc, &mut source, n.next_power_of_two(), false);
+            if source.is_empty() {
+                return Err(Stop::Finding);
+            }
+            let elems = (unit, n / unit);
+            self.order_accesses(w, pc, &source, elems, Kind::Read, false)?;
+            found.push((c, n, source[0]));
+        }
+        let Some(&dest) = dests.first() else {
+            return Err(Stop::Finding);
+        };
+        let conflicts = self.order_accesses(w, pc, &dests, (4, size / 4), Kind::Write, false)?;
+        for (_, c) in &conflicts {
+            self.add_race(c.otherwise, c);
+        }
+        let (bits, ty) = word(unit);
+        for at in (0..size).step_by(unit as usize) {
+            let mut v = Val::Conc(0);
+            for &(c, n, source) in &found {
+                if at < n {
+                    let off = source.off as u64 + u64::from(at);
+                    let new = self.load_one(w, lane, pc, source.region, off, ty);
+                    v = self.values.select(c, new, v, bits);
+                }
+            }
+            let off = dest.off as u64 + u64::from(at);
+            if let Some(guard) = dest.cond {
+                let region = &mut self.regions[dest.region.0 as usize];
+                let old = region.load(&mut self.values, off, ty, pc.0);
+                v = self.values.select(guard, v, old, bits);
+                v = self.values.where_written(v, None);
+            }
+            let region = &mut self.regions[dest.region.0 as usize];
+            region.store(&mut self.values, off, unit, v);
+            let carries = |m: &Self, r: RegionId| m.regions[r.0 as usize].has_carried();
+            if found.iter().any(|f| carries(self, f.2.region)) {
+                self.refuse_base(w, 1 << lane, pc);
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that the addresses of a copy are not known.
+    fn selected_addresses(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+        let site = self.site(pc, w, mask, "copies between selected addresses");
+        self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
+            "an address of an asynchronous copy depends on input data".into()
+        });
+        Err(Stop::Finding)
+    }
+
+    /// The places that data choose from which lanes copy whole; `None` if one is no function of its place.
+    fn places_read(
+        &mut self,
+        (w, pc): (usize, Pc),
+        chosen: &[Chosen],
+        offset: i64,
+        (size, n): (u32, u32),
+    ) -> Option<Vec<(usize, Found)>> {
+        let mut out: Vec<(usize, Found)> = Vec::new();
+        for c in chosen {
+            if c.cond.is_some() || n != size || out.iter().any(|o| o.0 == c.lane) {
+                return None;
+            }
+            let found = self.find_chosen((w, pc), c, Space::Global, offset, size)?;
+            out.push((c.lane, found));
+        }
+        Some(out)
+    }
+
+    /// Copies the first `n` of `size` bytes and fills the rest with zeros.
+    #[allow(clippy::too_many_arguments)]
+    fn copy_lanes(
+        &mut self,
+        w: usize,
+        mask: u32,
+        pc: Pc,
+        size: u32,
+        n: u32,
+        to: Addr,
+        from: Addr,
+    ) -> Result<(), Stop> {
+        let none = Under::none();
+        self.stats.accesses += 2 * mask.count_ones() as u64;
+        let mut chosen = Vec::new();
+        let who = (w, mask, pc);
+        let mut sources = self.targets_or_chosen(who, Space::Global, from, &none, &mut chosen)?;
+        let mut dests = self.targets(w, mask, pc, Space::Shared, to, &none)?;
+        let wanted = mask.count_ones() as usize;
+        let places = self.places_read((w, pc), &chosen, from.offset, (size, n));
+        let Some(places) =
+            places.filter(|p| sources.len() + p.len() == wanted && dests.len() == wanted)
+        else {
+            return self.selected_addresses(w, mask, pc);
+        };
+        let wanted_sources = sources.len();
+        if n > 0 {
+            self.check(w, pc, &mut sources, n.next_power_of_two(), false);
+        }
+        self.check(w, pc, &mut dests, size, true);
+        if sources.len() != wanted_sources || dests.len() != wanted {
+            return Err(Stop::Finding);
+        }
+        let (unit, count) = if n.is_multiple_of(4) {
+            (4, n / 4)
+        } else {
+            (1, n)
+        };
+        if n > 0 {
+            self.order_accesses(w, pc, &sources, (unit, count), Kind::Read, false)?;
+        }
+        let conflicts = self.order_accesses(w, pc, &dests, (4, size / 4), Kind::Write, false)?;
+        for (_, c) in &conflicts {
+            self.add_race(c.otherwise, c);
+        }
+        let (_, ty) = word(unit);
+        for d in &dests {
+            let source = sources.iter().find(|s| s.lane == d.lane);
+            let place = places.iter().find(|p| p.0 == d.lane);
+            for i in 0..size / unit {
+                let v = match (source, place) {
+                    (Some(s), _) if i < count => {
+                        let off = s.off as u64 + (i * unit) as u64;
+                        self.load_value((w, s.lane, pc), s.region, off, ty)
+                    }
+                    (None, Some((_, p))) if i < count => {
+                        self.chosen_value(p, i64::from(i * unit), ty)
+                    }
+                    _ => Val::Conc(0),
+                };
+                let region = &mut self.regions[d.region.0 as usize];
+                let off = d.off as u64 + (i * unit) as u64;
+                region.store(&mut self.values, off, unit, v);
+                if let Some(s) = source.filter(|_| i < count) {
+                    let from = (s.region, s.off as u64 + (i * unit) as u64);
+                    self.copy_prov(from, (d.region, off), unit, pc);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `cp.async.commit_group`: closes the open group of each lane.
+    pub(in crate::sim) fn commit_copies(&mut self, w: usize, exec: u32) {
+        for lane in lanes(exec) {
+            self.copies[w].committed[lane] += 1;
+        }
+    }
+
+    /// `cp.async.wait_group`: each lane observes its copies, but for those of its `pending` newest
+    /// groups.
+    pub(in crate::sim) fn wait_copies(&mut self, w: usize, exec: u32, pending: Option<u32>) {
+        let Copies { issued, committed } = &mut self.copies[w];
+        let clocks = &mut self.order.clocks;
+        issued.retain_mut(|copy| {
+            let mut done = 0u32;
+            for lane in lanes(copy.mask & exec) {
+                let over = match pending {
+                    None => true,
+                    Some(n) => copy.group + n < committed[lane],
+                };
+                done |= (over as u32) << lane;
+            }
+            if done != 0 {
+                clocks.join(copy.agents, done);
+                copy.mask &= !done;
+            }
+            copy.mask != 0
+        });
+    }
+}

@@ -1,0 +1,28 @@
+//! What arrivals and waits at `mbarrier` objects come to know.
+
+use crate::kernel::{Restricted, Scope, Sem};
+use crate::sim::clock::Layer;
+use crate::sim::machine::Machine;
+
+impl Machine<'_> {
+    /// Lanes of a warp execute a fence.
+    pub(crate) fn pattern_fence(
+        &mut self,
+        w: usize,
+        exec: u32,
+        (sem, scope, only): (Sem, Scope, Option<Restricted>),
+    ) {
+        let (cta, ctas) = (self.team.number(w) as u32, self.team.len() as u32);
+        let own = only.map(|_| Layer::SharedOf(cta));
+        let takes: Vec<_> = match (sem, only) {
+            (Sem::Release, _) => Vec::new(),
+            (_, Some(Restricted::Cluster)) => (0..ctas).map(|c| Some(Layer::SharedOf(c))).collect(),
+            (_, Some(Restricted::Own) | None) => vec![own],
+        };
+        let gives = (sem != Sem::Acquire).then_some(own);
+        let lanes = (w as u32, exec, cta);
+        let clocks = &mut self.order.clocks;
+        self.patterns
+            .fence(clocks, lanes, scope.into(), &takes, gives);
+    }
+}

@@ -1,0 +1,288 @@
+//! Plain accesses of a warp at once.
+
+use crate::kernel::conditions::Seen;
+use crate::kernel::{IntOp, IntTy, NumTy, Op, Pc, RegId, Src};
+use crate::sim::address::provenance::Prov;
+use crate::sim::int;
+use crate::sim::machine::Machine;
+use crate::sim::memory::{RegionKind, extend};
+use crate::sim::race::Kind;
+use crate::sim::step::UNCONDITIONAL;
+use crate::sim::stop::Stop;
+use crate::sim::val::{Val, open_head, real_head};
+use crate::work;
+
+use super::Class;
+
+impl Machine<'_> {
+    /// Executes straight code from `pc` on, for as long as it is that and below `end`; gives the
+    /// instruction to go on with. Leaves the last instruction of a turn or of `left` to the general
+    /// step, which looks at limits.
+    pub(in crate::sim) fn run_plain(
+        &mut self,
+        w: usize,
+        mask: u32,
+        mut pc: Pc,
+        end: u32,
+        left: &mut u64,
+    ) -> Result<Pc, Stop> {
+        let watched = self.products.busy(w) || self.fragments.any(w) || self.trace.is_some();
+        // In lock-step every instruction orders the lanes.
+        // On one way of several, accesses are conditional.
+        if watched || self.order.in_lock_step() || self.ways.path.is_some() {
+            return Ok(pc);
+        }
+        let lane = mask.trailing_zeros() as usize;
+        let one = mask.is_power_of_two();
+        let threads = mask.count_ones() as u64;
+        while pc.0 < end && self.budget > 1 && *left > 1 && !self.values.missed {
+            let class = self.classes[pc.0 as usize];
+            let inst = self.inst(pc);
+            let mut to = Pc(pc.0 + 1);
+            match (class, &inst.op) {
+                (Class::General, _) => break,
+                (Class::Branch, Op::Bra { target, .. }) => {
+                    match self.all_jump(w, mask, pc) {
+                        Some(true) => to = *target,
+                        Some(false) => {}
+                        None => break,
+                    }
+                    self.note_taken(w, mask, pc, Seen::Guard);
+                }
+                (_, Op::Bra { target, .. }) => to = *target,
+                _ => {}
+            }
+            self.budget -= 1;
+            *left -= 1;
+            self.stats.warp_instructions += 1;
+            self.stats.thread_instructions += threads;
+            work::spend(threads);
+            if !matches!(class, Class::Jump | Class::Branch) {
+                self.executed[pc.0 as usize] += threads;
+            }
+            let mut moved = Prov::NONE;
+            let class = match class {
+                // What carries a base is followed by the general form, unless it only moves it.
+                Class::Int if self.watched[pc.0 as usize] => {
+                    match self.moved_base(w, mask, &inst.op) {
+                        Some(p) => {
+                            debug_assert!(p.is_none() || self.derives(w, lane, &inst.op, p));
+                            moved = p;
+                            Class::Int
+                        }
+                        None => Class::Lanes,
+                    }
+                }
+                Class::Fma | Class::Number if self.watched[pc.0 as usize] => Class::Lanes,
+                c => c,
+            };
+            match (class, &inst.op) {
+                (
+                    Class::Int,
+                    Op::Int {
+                        op, ty, dst, src, ..
+                    },
+                ) => {
+                    if !(one && self.int_one(w, lane, *op, *ty, *dst, src)) {
+                        self.int(w, mask, pc, *op, *ty, 1, *dst, None, src)?;
+                    }
+                    if let (Some(dst), false) = (dst, moved.is_none()) {
+                        self.set_prov(w, *dst, mask, moved);
+                    }
+                }
+                (Class::Fma, Op::Float { .. }) => {
+                    if !(one && self.fma_one(w, lane, &inst.op)) {
+                        self.compute_shared(w, mask, pc, &inst.op)?;
+                    }
+                }
+                (Class::Omitted, op) => match self.omit_all(w, mask, pc) {
+                    true => self.note_taken(w, mask, pc, Seen::Result),
+                    false => self.compute_shared(w, mask, pc, op)?,
+                },
+                (Class::Number, Op::Cvt { .. }) => {
+                    if !(one && self.number_one(w, lane, &inst.op)) {
+                        self.compute_shared(w, mask, pc, &inst.op)?;
+                    }
+                }
+                (
+                    Class::Load,
+                    Op::Ld {
+                        access,
+                        dsts,
+                        addr,
+                        used,
+                    },
+                ) => {
+                    self.trails.note(w, self.stats.warp_instructions, pc, mask);
+                    if self.objects.any() {
+                        self.note_act(w, mask, pc)?;
+                    }
+                    if !(one && self.load_lane(w, lane, pc, &inst.op)) {
+                        self.load(w, mask, pc, access, dsts, *addr, *used, &UNCONDITIONAL)?;
+                        self.keep_trails();
+                    }
+                }
+                (Class::Store, Op::St { access, srcs, addr }) => {
+                    self.trails.note(w, self.stats.warp_instructions, pc, mask);
+                    if self.objects.any() {
+                        self.note_act(w, mask, pc)?;
+                    }
+                    self.store(w, mask, pc, access, srcs, *addr, &UNCONDITIONAL)?;
+                    self.keep_trails();
+                }
+                (_, Op::Bra { .. }) => {}
+                (_, op) => self.compute_shared(w, mask, pc, op)?,
+            }
+            self.may_go_on()?;
+            pc = to;
+        }
+        Ok(pc)
+    }
+
+    /// Whether all lanes of a group jump, or none does; `None` where they part or data decides.
+    #[inline]
+    fn all_jump(&self, w: usize, mask: u32, pc: Pc) -> Option<bool> {
+        let guard = self.inst(pc).guard?;
+        let warp = &self.warps[w];
+        if warp.symbolic(guard.reg) & mask != 0 {
+            return None;
+        }
+        if mask.is_power_of_two() {
+            let word = warp.words(guard.reg)[mask.trailing_zeros() as usize];
+            return Some((word & 1 == 1) != guard.negated);
+        }
+        match warp.holds(guard) & mask {
+            0 => Some(false),
+            y if y == mask => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Integer arithmetic in one lane whose operands are known bits.
+    #[inline]
+    fn int_one(
+        &mut self,
+        w: usize,
+        lane: usize,
+        op: IntOp,
+        ty: IntTy,
+        dst: Option<RegId>,
+        src: &[Src; 4],
+    ) -> bool {
+        let mut words = [0; 4];
+        for (word, s) in words.iter_mut().zip(src) {
+            match self.src(w, *s, lane) {
+                Val::Conc(b) => *word = b,
+                _ => return false,
+            }
+        }
+        let (v, _) = int::eval(op, ty, words);
+        if let Some(dst) = dst {
+            self.warps[w].set(dst, lane, Val::Conc(v));
+        }
+        true
+    }
+
+    /// A multiply-add in one lane, to an open sum.
+    #[inline]
+    fn fma_one(&mut self, w: usize, lane: usize, op: &Op) -> bool {
+        let Op::Float {
+            fmt,
+            dst,
+            src: [Src::Reg(a), Src::Reg(b), Src::Reg(c)],
+            ..
+        } = op
+        else {
+            return false;
+        };
+        let warp = &self.warps[w];
+        let symbolic = warp.symbolic(*a) & warp.symbolic(*b) & warp.symbolic(*c);
+        let [x, y, sum] = [*a, *b, *c].map(|r| warp.words(r)[lane]);
+        let (real, open) = (real_head(*fmt), open_head(*fmt));
+        if symbolic >> lane & 1 == 0 || [x >> 48, y >> 48, sum >> 48] != [real, real, open] {
+            return false;
+        }
+        let Some(sum) = self.values.extend_words(sum, x as u32, y as u32) else {
+            return false;
+        };
+        self.warps[w].set(*dst, lane, Val::Open(*fmt, sum));
+        true
+    }
+
+    /// A number in another format, in one lane.
+    #[inline]
+    fn number_one(&mut self, w: usize, lane: usize, op: &Op) -> bool {
+        let Op::Cvt {
+            from: NumTy::Float(from),
+            to: NumTy::Float(to),
+            rnd,
+            dst,
+            src,
+            ..
+        } = op
+        else {
+            return false;
+        };
+        let v = self.src(w, *src, lane);
+        // Known bits are rounded as the machine does.
+        if matches!(v, Val::Unset | Val::Conc(_)) {
+            return false;
+        }
+        let x = self.values.real(v, *from);
+        let t = self.values.convert_number((v, *from, x), *rnd, (*to, x));
+        let v = self
+            .values
+            .converted((v, *from), (*rnd, [false; 3]), (*to, t));
+        self.warps[w].set(*dst, lane, v);
+        true
+    }
+
+    /// A load of one register in one lane, whose order with others nobody has to know.
+    #[inline]
+    fn load_lane(&mut self, w: usize, lane: usize, pc: Pc, op: &Op) -> bool {
+        let Op::Ld {
+            access,
+            dsts,
+            addr,
+            used: u32::MAX,
+        } = op
+        else {
+            return false;
+        };
+        let [Some(dst)] = dsts[..] else { return false };
+        let (word, width, p) = match addr.base {
+            Src::Reg(r) if self.warps[w].symbolic(r) >> lane & 1 == 0 => {
+                let p = self.warps[w].prov(r, lane);
+                (self.warps[w].words(r)[lane], self.width(r), p)
+            }
+            _ => return false,
+        };
+        let size = access.ty.bits() / 8;
+        if self.fences.kind(access, false) != Kind::Read || self.footprint.on() {
+            return false;
+        }
+        let Some((region, off)) =
+            self.place_of((access.space, p), (word, width), addr.offset, size)
+        else {
+            return false;
+        };
+        match self.regions[region.0 as usize].kind {
+            RegionKind::Param => {}
+            RegionKind::Array(_) if !self.order.tracks(region) => {
+                self.order.note_untracked_read(region);
+            }
+            _ => return false,
+        }
+        self.stats.accesses += 1;
+        let mut v = self.load_value((w, lane, pc), region, off, access.ty);
+        let width = self.width(dst);
+        if size * 8 != width as u32 {
+            v = extend(&mut self.values, v, access.ty, width);
+        }
+        self.warps[w].set(dst, lane, v);
+        if self.regions[region.0 as usize].has_carried() {
+            self.load_carried(w, dst, lane, (region, off), access.ty);
+        }
+        true
+    }
+}
