@@ -15,6 +15,7 @@
 //! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `variance`, `fun` (log,
 //! exp, tanh, floor), `softplus`, `root`, `radical`, `trig`, `max`, `multiples`, `select`, `fold`, `clamp`, `bits`, `joint`, `linear`, `sweep` (the pass over terms), `prove` (signs of
 //! terms), `derivatives` (polynomials of degree two that are not multiplied out), `probable` (evaluation at random points, for who asks for it), `difference` (where two forms differ), `view` (forms one level at a time), `display`.
+//! `rules` lists what these rewrite, for the tests.
 //!
 //! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
 //! defined. That a defined reference makes the optimized kernel defined is a separate question,
@@ -47,6 +48,8 @@ mod radical;
 mod rat;
 mod ring;
 mod root;
+#[cfg(test)]
+mod rules;
 mod select;
 mod sign;
 mod softplus;

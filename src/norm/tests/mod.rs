@@ -4,8 +4,8 @@ mod derivatives;
 mod eval;
 mod joint;
 mod kernels;
+mod notation;
 mod random;
-mod registry;
 mod rules;
 
 use super::{Equality, Limits, Normalizer};
@@ -50,6 +50,17 @@ impl Build {
 
     pub(super) fn fun(&mut self, f: Fun, a: TermId) -> TermId {
         self.s.fun(f, a)
+    }
+
+    /// x^2 + 1, which is positive.
+    pub(super) fn square_plus_one(&mut self, x: TermId) -> TermId {
+        let (one, p) = (self.q(1, 1), self.mul(x, x));
+        self.add(p, one)
+    }
+
+    /// 2^x.
+    pub(super) fn pow2(&mut self, x: TermId) -> TermId {
+        self.fun(Fun::Exp2, x)
     }
 
     /// exp(x) as kernels compute it: 2^(x * c).

@@ -6,9 +6,10 @@
 //! rules.
 
 use super::eval;
+use super::notation::Operands;
 use super::random::{build, close, form, points, program, show, small};
-use super::registry::{Operands, RULES};
 use super::*;
+use crate::norm::rules::RULES;
 use proptest::prelude::*;
 
 #[test]
@@ -35,8 +36,8 @@ fn both_sides_of_a_rule_have_one_form() {
         for c in -3..4 {
             let mut b = Build::default();
             let [x, y, z] = [0, 1, 2].map(|i| b.x(0, i));
-            let o = Operands::of(&mut b, [x, y, z], c);
-            let (l, r) = (rule.sides)(&mut b, &o);
+            let o = Operands([x, y, z], c);
+            let (l, r) = rule.sides(&mut b, &o);
             if b.equal(l, r) != Equality::Equal {
                 failed.push((rule.name, c));
             }
@@ -61,8 +62,8 @@ proptest! {
     ) {
         let mut b = Build::default();
         let [x, y, z] = [0, 1, 2].map(|i| build(&mut b, &programs[i], seed ^ i as u64));
-        let o = Operands::of(&mut b, [x, y, z], c);
-        let (l, r) = (RULES[rule].sides)(&mut b, &o);
+        let o = Operands([x, y, z], c);
+        let (l, r) = RULES[rule].sides(&mut b, &o);
         let rule = RULES[rule].name;
         let mut n = Normalizer::new(&b.s, small());
         let forms = [l, r].map(|t| form(&mut n, t));
@@ -83,11 +84,11 @@ proptest! {
     fn wrong_sides_differ(rule in 0..RULES.len(), other in 0..RULES.len(), c in -3i64..4, d in -3i64..4, swap in any::<bool>()) {
         let mut b = Build::default();
         let [x, y, z] = [0, 1, 2].map(|i| b.x(0, i));
-        let o = Operands::of(&mut b, [x, y, z], c);
-        let (l, _) = (RULES[rule].sides)(&mut b, &o);
+        let o = Operands([x, y, z], c);
+        let (l, _) = RULES[rule].sides(&mut b, &o);
         let (x, y) = if swap { (y, x) } else { (x, y) };
-        let o = Operands::of(&mut b, [x, y, z], d);
-        let (_, r) = (RULES[other].sides)(&mut b, &o);
+        let o = Operands([x, y, z], d);
+        let (_, r) = RULES[other].sides(&mut b, &o);
         let differs = points().iter().any(|at| {
             let x = |_: u32, i: u64| at[i as usize];
             !close(eval::term(&b.s, l, &x), eval::term(&b.s, r, &x))
