@@ -47,6 +47,7 @@ mod inputs;
 mod integer;
 pub mod interval;
 pub mod left;
+pub mod linear;
 mod loose;
 mod machine;
 pub mod made;

@@ -157,10 +157,8 @@ impl<'s> Encoder<'s> {
         let form = |atom: &Atom| match (atom.form, atom.example) {
             (Form::Canonical(form), Some(_)) => {
                 let p = self.canon().polynomial_of(form, MAX_MONOMIALS)?;
-                let mut form = Linear::constant(p.constant);
-                form.terms
-                    .extend(p.terms.into_iter().map(|(key, k, _)| (key, k)));
-                Some(form)
+                let terms = p.terms.into_iter().map(|(key, k, _)| (key, k));
+                Some(Linear::of(p.constant, terms))
             }
             _ => None,
         };
