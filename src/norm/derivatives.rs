@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 use super::fingerprint::{add, mul, pow};
 use super::rat::Rat;
 use crate::number::random::{STEP, scattered};
-use crate::term::{Sort, Term, TermId, TermStore};
+use crate::term::{Sort, Term, TermId, TermStore, pairs};
 
 /// Terms that are looked at together.
 const MAX_TERMS: usize = 1 << 22;
@@ -227,11 +227,7 @@ impl Polynomials {
                     _ => Node::Other,
                 }
             }
-            Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let place = |&[a, b]: &[u32; 2]| (of(TermId(a)), of(TermId(b)));
-                Node::Products(pairs.iter().map(place).collect())
-            }
+            Term::Sum(list) => Node::Products(pairs(list).map(|(a, b)| (of(a), of(b))).collect()),
             _ if store.sort(t) == Sort::Real && store.is_total(t) => {
                 *atoms += 1;
                 Node::Atom(*atoms - 1)

@@ -15,7 +15,7 @@
 use rustc_hash::FxHashMap;
 
 use super::bits::sext;
-use super::{ArrayId, BitsOp, Copied, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, Copied, Term, TermId, TermStore, pairs};
 
 /// The first id of a place.
 const FIRST: u32 = 1 << 30;
@@ -243,14 +243,10 @@ impl TermStore {
             Term::BitsOp(BitsOp::Mul, a, b) if constant(a) || constant(b) => vec![a, b],
             Term::BitsOp(BitsOp::Or, a, b) if self.or_is_sum(a, b) => vec![a, b],
             Term::BitsOp(BitsOp::Shl, a, k) if constant(k) => vec![a],
-            Term::BitsSum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let linear = |&[a, b]: &[u32; 2]| constant(TermId(a)) || constant(TermId(b));
-                match pairs.iter().all(linear) {
-                    true => list.iter().map(|&i| TermId(i)).collect(),
-                    false => Vec::new(),
-                }
-            }
+            Term::BitsSum(list) => match pairs(list).all(|(a, b)| constant(a) || constant(b)) {
+                true => list.iter().map(|&i| TermId(i)).collect(),
+                false => Vec::new(),
+            },
             Term::Concat(list) => list.iter().map(|&i| TermId(i)).collect(),
             Term::Extract { bits, low: 0, .. } => vec![bits],
             _ => self.widened(t).into_iter().collect(),
@@ -324,14 +320,9 @@ impl TermStore {
                 let k = self.as_bits(k).filter(|&k| k < u64::from(w))?;
                 of(a)?.checked_times(&(1 << k))
             }
-            Term::BitsSum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let mut sum = Linear::default();
-                for &[a, b] in pairs {
-                    sum = sum.checked_plus(&1, &product(TermId(a), TermId(b))?)?;
-                }
-                Some(sum)
-            }
+            Term::BitsSum(list) => pairs(list).try_fold(Linear::default(), |sum, (a, b)| {
+                sum.checked_plus(&1, &product(a, b)?)
+            }),
             // What is congruent to more bits is to fewer of them.
             Term::Extract { bits, low: 0, .. } => of(bits).cloned(),
             Term::Concat(list) => {

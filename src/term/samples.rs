@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::eval::{Cone, Inputs, Mode, Value};
 use super::orders::Orders;
-use super::{ArrayId, Class, Fun, RCmp, Sort, Term, TermId, TermStore, encode_exact};
+use super::{ArrayId, Class, Fun, RCmp, Sort, Term, TermId, TermStore, encode_exact, pairs};
 use crate::number::random::{STEP, scattered};
 use crate::work;
 
@@ -450,9 +450,8 @@ fn step(
         Term::Mul(a, b) => mul(kid(a), kid(b)),
         Term::Neg(a) => neg(kid(a)),
         Term::Sum(list) => {
-            let (pairs, _) = list.as_chunks::<2>();
-            let product = |[a, b]: &[u32; 2]| mul(kid(TermId(*a)), kid(TermId(*b)));
-            pairs.iter().map(product).fold(Real(0.0, 0.0), add)
+            let products = pairs(list).map(|(a, b)| mul(kid(a), kid(b)));
+            products.fold(Real(0.0, 0.0), add)
         }
         Term::Div(a, b) => div(kid(a), kid(b)),
         Term::Fun(f, a) => fun(f, kid(a)),

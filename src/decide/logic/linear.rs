@@ -12,7 +12,7 @@ use num_rational::BigRational;
 use num_traits::{One, Signed};
 use rustc_hash::FxHashMap;
 
-use crate::term::{Term, TermId, TermStore};
+use crate::term::{Term, TermId, TermStore, pairs};
 
 /// Forms with more variables than this are not used.
 const MAX_VARIABLES: usize = 64;
@@ -44,13 +44,10 @@ pub(in crate::decide) fn linear(store: &TermStore, root: TermId) -> Option<Linea
             Term::Add(a, b) => Some(forms[&a].plus(&BigRational::one(), &forms[&b])),
             Term::Neg(a) => Some(forms[&a].negated()),
             Term::Mul(a, b) => product(&forms[&a], &forms[&b]),
-            Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                pairs.iter().try_fold(Linear::default(), |sum, [a, b]| {
-                    let p = product(&forms[&TermId(*a)], &forms[&TermId(*b)])?;
-                    Some(sum.plus(&BigRational::one(), &p))
-                })
-            }
+            Term::Sum(list) => pairs(list).try_fold(Linear::default(), |sum, (a, b)| {
+                let p = product(&forms[&a], &forms[&b])?;
+                Some(sum.plus(&BigRational::one(), &p))
+            }),
             _ => None,
         };
         let form = form.unwrap_or_else(|| Linear::atom(t));
