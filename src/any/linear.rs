@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use num_integer::gcd;
 use rustc_hash::FxHashMap;
 
 use super::expr::Id;
@@ -103,13 +104,6 @@ impl Constraint {
         self.constant = self.constant.div_euclid(g);
         self
     }
-}
-
-fn gcd(mut a: i128, mut b: i128) -> i128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Whether no whole numbers make all polynomials at least 0.

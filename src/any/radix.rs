@@ -6,6 +6,7 @@
 //! and the rests are taken apart in the same way. The bounds are asked of the facts, so that nothing is assumed of how far
 //! a guard reaches.
 
+use num_integer::gcd;
 use rustc_hash::FxHashSet;
 
 use super::expr::{Exprs, Id, Level, Order};
@@ -121,13 +122,6 @@ fn constants(m: &Meeting) -> Vec<i128> {
     out.retain(|g| !all().all(|(_, c)| c % g == 0));
     out.truncate(MAX_SPLITS);
     out
-}
-
-fn gcd(mut a: i128, mut b: i128) -> i128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Products of sizes that both threads share and that divide a term, the largest first.

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::Fmt;
 use crate::number;
+use crate::number::random::Random;
 use crate::spec::{Array, Arrays, ElemTy, Limits};
 use crate::term::word::{Does, Operation};
 use crate::term::{ArrayId, TermId, TermStore};
@@ -52,28 +53,11 @@ pub struct Question<'a> {
     pub seed: u64,
 }
 
-/// A sequence of bits that depends on nothing.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-}
-
 /// The elements of an input, drawn when they are first read.
 struct Drawn<'a> {
     arrays: &'a Arrays,
     kind: u64,
-    dice: Dice,
+    dice: Random,
     cells: FxHashMap<(ArrayId, u64), u64>,
     /// The order in which they were drawn.
     order: Vec<(ArrayId, u64)>,
@@ -114,9 +98,9 @@ impl Inputs for Drawn<'_> {
 }
 
 /// A finite number of a kind.
-fn float(fmt: Fmt, kind: u64, dice: &mut Dice) -> u64 {
+fn float(fmt: Fmt, kind: u64, dice: &mut Random) -> u64 {
     let bits = fmt.bits();
-    let any = |dice: &mut Dice| dice.next() & (u64::MAX >> (64 - bits));
+    let any = |dice: &mut Random| dice.next() & (u64::MAX >> (64 - bits));
     let of = |mantissa: u64, exponent: i32, negative: bool| {
         number::Exact::new(negative, mantissa.max(1), exponent)
             .round(fmt, crate::kernel::Rnd::Rn)
@@ -222,7 +206,7 @@ pub fn search(q: &Question<'_>) -> Option<Witness> {
         let mut drawn = Drawn {
             arrays: q.arrays,
             kind: n % KINDS,
-            dice: Dice(n | q.seed << 32),
+            dice: Random(n | q.seed << 32),
             cells: FxHashMap::default(),
             order: Vec::new(),
         };

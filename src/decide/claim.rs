@@ -13,6 +13,7 @@ use super::refute::links::{self, Links};
 use super::refute::{cells, patterns};
 use super::ruling::{Ruling, Rulings, Why};
 use crate::answer::AssumptionKind;
+use crate::number::random::Random;
 use crate::special::Survey;
 use crate::term::approx::Fast;
 use crate::term::eval::Cone;
@@ -41,7 +42,7 @@ impl Judge<'_> {
             let goals = self.partial(&self.conditions[i]).into_iter();
             goals.map(|p| p.0)
         };
-        let mut random = patterns::Random(self.options.seed);
+        let mut random = Random(self.options.seed);
         let mut scratch = Vec::new();
         let (mut tried, mut left) = (0, SEARCHES.thorough);
         while !open.is_empty() && left > 0 {

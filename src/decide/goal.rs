@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use num_integer::gcd;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -78,10 +79,6 @@ pub(crate) struct Only {
 /// True for arrays whose content after the run is part of the claim.
 pub(crate) fn is_compared(a: &Array) -> bool {
     a.role != Some(Role::Scratch) && matches!(a.origin, Origin::Pointer | Origin::Global)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    num_integer::gcd(a, b)
 }
 
 /// The width of each part of a piece, in bits.

@@ -17,8 +17,7 @@ use super::needs::{Guard, Need};
 use crate::norm;
 use crate::spec::Limits;
 use crate::term::{RCmp, Term, TermId, TermStore};
-use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
+use num_traits::Signed;
 
 /// Parts of a condition that are looked at.
 const MAX_PARTS: usize = 64;
@@ -94,7 +93,7 @@ fn facts(store: &TermStore, guards: &[Guard]) -> Vec<Fact> {
             continue;
         }
         if let (Some(f), Some(g)) = (linear::linear(store, a), linear::linear(store, b)) {
-            let form = f.plus(&-BigRational::one(), &g);
+            let form = f.minus(&g);
             out.push(Fact { form, signs });
         }
     }
@@ -122,9 +121,8 @@ fn is_impossible(store: &TermStore, facts: &[Fact], (form, sign): (&Linear, Sign
 /// The same by the signs that facts give to input elements.
 fn by_signs(store: &TermStore, facts: &[Fact], need: Need, limits: &Limits) -> bool {
     let sign_of = |f: &Fact| {
-        let (&x, k) = f.form.terms.first_key_value()?;
-        let alone = f.form.terms.len() == 1 && f.form.constant.is_zero();
-        if !alone || !matches!(store.get(x), Term::Elem { .. }) {
+        let (x, k) = f.form.alone()?;
+        if !matches!(store.get(x), Term::Elem { .. }) {
             return None;
         }
         let one = |s: &Sign| match (s, k.is_negative()) {
@@ -152,6 +150,7 @@ mod tests {
     use crate::kernel::Fmt;
     use crate::term::ArrayId;
     use crate::term::eval::{self, Inputs, Mode, Value};
+    use num_traits::Zero;
     use proptest::prelude::*;
 
     const LIMITS: Limits = Limits::NONE;

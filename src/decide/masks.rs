@@ -22,7 +22,7 @@ use super::ruling::{Ruling, Rulings};
 use crate::answer::AssumptionKind;
 use crate::spec::Arrays;
 use crate::term::rebuild::{Images, rebuild};
-use crate::term::{Term, TermId, TermStore, pow2};
+use crate::term::{Term, TermId, TermStore, pairs, pow2};
 
 /// A mask is at most minus this.
 const LEAST: i64 = 10_000;
@@ -127,23 +127,16 @@ fn read(
             Some(s.rcmp(op, x, y))
         }
         Term::Sum(list) => {
-            let (pairs, _) = list.as_chunks::<2>();
             let one = |t: TermId| from.as_const(t).is_some_and(One::is_one);
-            let is_mask = |&[a, b]: &[u32; 2]| {
-                let (a, b) = (TermId(a), TermId(b));
-                mask(a).is_some() && one(b) || one(a) && mask(b).is_some()
-            };
-            if !pairs.iter().any(is_mask) {
+            let is_mask = |&(a, b): &_| mask(a).is_some() && one(b) || one(a) && mask(b).is_some();
+            let (masks, rest): (Vec<_>, Vec<_>) = pairs(list).partition(is_mask);
+            if masks.is_empty() {
                 return None;
             }
-            let rest = pairs.iter().filter(|p| !is_mask(p));
-            let rest: Vec<(TermId, TermId)> = rest
-                .map(|&[a, b]| (images.of(TermId(a)), images.of(TermId(b))))
-                .collect();
-            let mut sum = s.sum(&rest);
-            for &[a, b] in pairs.iter().filter(|p| is_mask(p)) {
-                let constant = if mask(TermId(a)).is_some() { a } else { b };
-                let x = operand(s, TermId(constant));
+            let rest = rest.into_iter().map(|(a, b)| (images.of(a), images.of(b)));
+            let mut sum = s.sum(&rest.collect::<Vec<_>>());
+            for (a, b) in masks {
+                let x = operand(s, if mask(a).is_some() { a } else { b });
                 sum = s.add(sum, x);
             }
             Some(sum)

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::decide::Coverage;
 use crate::decide::goal::Pairs;
-use crate::decide::refute::{self, Budget, patterns};
+use crate::decide::refute::{self, Budget};
 use crate::kernel::Fmt;
+use crate::number::random::Random;
 use crate::sim::{Outcome, Writes};
 use crate::spec::{Array, ElemTy, Origin, Role};
 use crate::term::TermStore;
@@ -362,7 +363,7 @@ fn the_result_is_the_same_for_any_number_of_threads() {
 #[test]
 fn witnesses_hold_when_evaluated_again() {
     // Random pairs of small terms: whatever is refuted is refuted by its witness.
-    let mut random = patterns::Random(1);
+    let mut random = Random(1);
     let mut refuted = 0;
     for _ in 0..60 {
         let mut store = TermStore::new();

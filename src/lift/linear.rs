@@ -7,6 +7,7 @@
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 
+use super::numbers::over_one;
 use crate::work;
 
 /// What a coefficient stands before, variables by their places in the scope.
@@ -279,11 +280,8 @@ fn eliminate(rows: &[(Vec<i128>, i128)], width: usize) -> Option<(Vec<i128>, i12
     for (r, c) in pivots {
         out[c] = m[r][width].clone();
     }
-    let over = out.iter().fold(num_bigint::BigInt::from(1), |d, q| {
-        num_integer::Integer::lcm(&d, q.denom())
-    });
-    let over_q = BigRational::from_integer(over.clone());
-    let numbers = out.iter().map(|q| (q * &over_q).to_integer().to_i128());
+    let (numbers, over) = over_one(&out);
+    let numbers = numbers.iter().map(ToPrimitive::to_i128);
     Some((numbers.collect::<Option<_>>()?, over.to_i128()?))
 }
 

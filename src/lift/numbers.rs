@@ -1,7 +1,7 @@
 //! Rationals: roots, powers, and the decimals that people wrote.
 
 use num_bigint::BigInt;
-use num_integer::Roots;
+use num_integer::{Integer, Roots};
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive};
 
@@ -13,6 +13,13 @@ const MAX_ROOT_BITS: u64 = 256;
 /// A power.
 pub(super) fn power_of(q: &Q, n: i32) -> Q {
     num_traits::Pow::pow(q, n)
+}
+
+/// Whole numbers, and the least that all have to be divided by to be these.
+pub(super) fn over_one(values: &[Q]) -> (Vec<BigInt>, BigInt) {
+    let over = values.iter().fold(BigInt::one(), |d, q| d.lcm(q.denom()));
+    let whole = values.iter().map(|q| (q * &over).to_integer());
+    (whole.collect(), over)
 }
 
 /// A number as the square of one times the rest.

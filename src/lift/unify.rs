@@ -12,12 +12,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigInt;
-use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::columns;
 use super::expr::{Expr, Fold};
 use super::linear::{Linear, Material, Rows};
+use super::numbers::over_one;
 use super::region::{Env, Sets, extended};
 use super::tree::{Forest, Id, Q, Shape, Subscript, Tree};
 use crate::work;
@@ -393,11 +393,8 @@ impl Unifier<'_> {
                     false => Some(q.clone()),
                 })
                 .collect::<Option<_>>()?;
-            let over = values.iter().fold(BigInt::one(), |d, q| d.lcm(q.denom()));
-            let whole = values
-                .iter()
-                .map(|q| (q * Q::from_integer(over.clone())).to_integer());
-            let whole: Vec<i64> = whole.map(|v| v.to_i64()).collect::<Option<_>>()?;
+            let (whole, over) = over_one(&values);
+            let whole: Vec<i64> = whole.iter().map(|v| v.to_i64()).collect::<Option<_>>()?;
             let rows: Vec<(&[i64], i64)> =
                 parts.iter().zip(whole).map(|(p, v)| (&*p.0, v)).collect();
             let (linear, divisor) = self.material.fit_fraction(&rows)?;

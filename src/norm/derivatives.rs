@@ -23,8 +23,10 @@ use num_integer::Integer;
 use num_traits::ToPrimitive;
 use rustc_hash::FxHashMap;
 
+use super::fingerprint::{add, mul, pow};
 use super::rat::Rat;
-use crate::term::{Sort, Term, TermId, TermStore};
+use crate::number::random::{STEP, scattered};
+use crate::term::{Sort, Term, TermId, TermStore, pairs};
 
 /// Terms that are looked at together.
 const MAX_TERMS: usize = 1 << 22;
@@ -225,11 +227,7 @@ impl Polynomials {
                     _ => Node::Other,
                 }
             }
-            Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let place = |&[a, b]: &[u32; 2]| (of(TermId(a)), of(TermId(b)));
-                Node::Products(pairs.iter().map(place).collect())
-            }
+            Term::Sum(list) => Node::Products(pairs(list).map(|(a, b)| (of(a), of(b))).collect()),
             _ if store.sort(t) == Sort::Real && store.is_total(t) => {
                 *atoms += 1;
                 Node::Atom(*atoms - 1)
@@ -276,16 +274,17 @@ impl Polynomials {
     fn fingerprint(&self, node: &Node) -> [u64; 2] {
         std::array::from_fn(|p| {
             let of = |i: u32| self.values[i as usize][p];
+            let product = |a, b| mul(a, b, PRIME);
             match node {
                 Node::Number(n) => residue(n),
                 Node::Atom(i) => spread(u64::from(*i) << 1 | p as u64),
-                Node::Sum(a, b) => sum(of(*a), of(*b)),
+                Node::Sum(a, b) => add(of(*a), of(*b), PRIME),
                 Node::Minus(a) => product(of(*a), PRIME - 1),
                 Node::Scaled(a, k) => product(of(*a), residue(k)),
                 Node::Times(a, b) => product(of(*a), of(*b)),
                 Node::Products(list) => {
                     let terms = list.iter().map(|&(a, b)| product(of(a), of(b)));
-                    terms.fold(0, sum)
+                    terms.fold(0, |a, b| add(a, b, PRIME))
                 }
                 Node::Other => 0,
             }
@@ -395,34 +394,15 @@ impl Polynomials {
     }
 }
 
-fn sum(a: u64, b: u64) -> u64 {
-    (a + b) % PRIME
-}
-
-fn product(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
-}
-
 /// A number modulo the prime; 0 where its denominator is a multiple of it.
 fn residue(n: &Rat) -> u64 {
     let (n, d) = n.to_big().into_raw();
     let [n, d] = [n, d].map(|x| x.mod_floor(&PRIME.into()).to_u64().unwrap_or(0));
     // Fermat: the power PRIME - 2 is the inverse.
-    let (mut inverse, mut power, mut left) = (1, d, PRIME - 2);
-    while left > 0 {
-        if left & 1 == 1 {
-            inverse = product(inverse, power);
-        }
-        power = product(power, power);
-        left >>= 1;
-    }
-    product(n, inverse)
+    mul(n, pow(d, PRIME - 2, PRIME), PRIME)
 }
 
-/// A number that looks random (the finaliser of splitmix64).
+/// A number that looks random.
 fn spread(i: u64) -> u64 {
-    let x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (x ^ x >> 31) % PRIME
+    scattered((i + 1).wrapping_mul(STEP)) % PRIME
 }

@@ -15,6 +15,7 @@ use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
 use super::value::Val;
+use crate::number::random::{STEP, scattered};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
@@ -25,10 +26,10 @@ const Q: u64 = (P - 1) / 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Image(u64, u64);
 
-/// The product of two values below `m`, which is [`P`] or [`Q`]. Both are a little less than a power
-/// of two, so what stands above that power counts as the small difference for each.
+/// The product of two values below `m`, a prime such as [`P`] and [`Q`] that is a little less than a power
+/// of two, so that what stands above that power counts as the small difference for each.
 #[inline]
-fn mul(a: u64, b: u64, m: u64) -> u64 {
+pub(super) fn mul(a: u64, b: u64, m: u64) -> u64 {
     let bits = u64::BITS - m.leading_zeros();
     let (low, rest) = ((1 << bits) - 1, (1 << bits) - m);
     let x = a as u128 * b as u128;
@@ -37,13 +38,15 @@ fn mul(a: u64, b: u64, m: u64) -> u64 {
     if z >= m { z - m } else { z }
 }
 
+/// The sum of two values below `m`.
 #[inline]
-fn add(a: u64, b: u64, m: u64) -> u64 {
+pub(super) fn add(a: u64, b: u64, m: u64) -> u64 {
     let s = a + b;
     if s >= m { s - m } else { s }
 }
 
-fn pow(base: u64, exp: u64, m: u64) -> u64 {
+/// A power of a value below `m`.
+pub(super) fn pow(base: u64, exp: u64, m: u64) -> u64 {
     let (mut b, mut e, mut r) = (base, exp, 1);
     while e > 0 {
         if e & 1 == 1 {
@@ -62,12 +65,7 @@ fn inverse(a: u64, m: u64) -> u64 {
 
 /// A fixed bijection that scatters its argument.
 fn scatter(x: u64) -> u64 {
-    let mut z = x
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        .wrapping_add(0x243f_6a88_85a3_08d3);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
+    scattered(x.wrapping_mul(STEP).wrapping_add(0x243f_6a88_85a3_08d3))
 }
 
 impl Ring {

@@ -13,7 +13,7 @@ use super::NormError;
 use super::bits::{Node, NodeId};
 use super::ring::{Fail, Ring};
 use super::sweep::{Chain, Normalizer, error};
-use crate::term::{BitsOp, Sort, Term, TermId};
+use crate::term::{BitsOp, Sort, Term, TermId, pairs};
 
 /// Sums of more operands than this are not taken apart within another.
 const MAX_INNER: usize = 1 << 11;
@@ -145,20 +145,19 @@ impl Normalizer<'_> {
                 sum.add(&mut self.ring, n, k).map_err(fail)?;
                 continue;
             }
-            let pairs: Vec<[TermId; 2]> = match store.get(t) {
+            let products: Vec<(TermId, TermId)> = match store.get(t) {
                 Term::BitsOp(BitsOp::Add, a, b) => {
                     stack.extend([(a, k), (b, k)]);
                     continue;
                 }
-                Term::BitsOp(BitsOp::Mul, a, b) => vec![[a, b]],
+                Term::BitsOp(BitsOp::Mul, a, b) => vec![(a, b)],
                 Term::BitsSum(list) => {
-                    let (pairs, _) = list.as_chunks::<2>();
-                    self.ring.charge(pairs.len()).map_err(fail)?;
-                    pairs.iter().map(|p| p.map(TermId)).collect()
+                    self.ring.charge(list.len() / 2).map_err(fail)?;
+                    pairs(list).collect()
                 }
                 _ => return Err(NormError::Limit(t)),
             };
-            for [a, b] in pairs {
+            for (a, b) in products {
                 match (store.as_bits(a), store.as_bits(b)) {
                     (Some(c), _) => stack.push((b, k.wrapping_mul(c))),
                     (_, Some(c)) => stack.push((a, k.wrapping_mul(c))),

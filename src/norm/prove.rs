@@ -9,7 +9,7 @@
 use super::poly::PolyId;
 use super::sign::{Reach, Sign};
 use super::sweep::{Entry, Normalizer};
-use crate::term::{ArrayId, Fun, Sort, Term, TermId};
+use crate::term::{ArrayId, Fun, Sort, Term, TermId, pairs};
 use num_traits::Signed;
 
 impl Normalizer<'_> {
@@ -210,9 +210,8 @@ impl Normalizer<'_> {
             Term::Neg(a) => two(a, a, &|x, _| x.negate()),
             Term::Sum(list) => {
                 let mut all = Reach::finite(Sign::ZERO);
-                let (pairs, _) = list.as_chunks::<2>();
-                for &[a, b] in pairs {
-                    let p = product(TermId(a), TermId(b));
+                for (a, b) in pairs(list) {
+                    let p = product(a, b);
                     if p.infinite {
                         return Reach::ANY;
                     }

@@ -20,7 +20,7 @@ use super::Sign;
 use super::quadratic::Squares;
 use super::rat::Rat;
 use super::sweep::Normalizer;
-use crate::term::{Term, TermId};
+use crate::term::{Term, TermId, pairs};
 
 /// Terms that are looked at for a square.
 const GLANCE: usize = 1 << 10;
@@ -93,12 +93,10 @@ impl Normalizer<'_> {
                 Term::Mul(a, b) if self.is_number(a) || self.is_number(b) => stack.extend([a, b]),
                 Term::Neg(a) | Term::Div(a, _) => stack.push(a),
                 Term::Sum(list) => {
-                    let (pairs, _) = list.as_chunks::<2>();
-                    for &[a, b] in pairs {
+                    for (a, b) in pairs(list) {
                         if a == b {
                             return true;
                         }
-                        let (a, b) = (TermId(a), TermId(b));
                         if self.is_number(a) && seen.len() + stack.len() < GLANCE {
                             stack.push(b);
                         } else if self.is_number(b) && seen.len() + stack.len() < GLANCE {
@@ -162,9 +160,7 @@ impl Normalizer<'_> {
                     _ => form.products.push((k, a, b)),
                 },
                 Term::Sum(list) => {
-                    let (pairs, _) = list.as_chunks::<2>();
-                    for &[a, b] in pairs {
-                        let (a, b) = (TermId(a), TermId(b));
+                    for (a, b) in pairs(list) {
                         match (self.number(a), self.number(b)) {
                             (Some(c), _) => add(&mut open, b, k.mul(&c)),
                             (_, Some(c)) => add(&mut open, a, k.mul(&c)),

@@ -19,6 +19,7 @@ mod directed;
 mod function;
 pub mod half;
 mod lanes;
+pub(crate) mod random;
 mod sum;
 
 pub use any_order::AnyOrder;

@@ -10,9 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::decide::refute::patterns::Random;
 use crate::kernel::{FloatOp, Fmt, Kernel, NumTy, Op, RegId, Src};
 use crate::number;
+use crate::number::random::Random;
 
 use super::limits::LIMITS;
 

@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 
 use crate::answer::rounding::{Close, Error, Kind, Measured, Rounding, Spread, Worst};
 use crate::answer::{Part, Sides};
-use crate::decide::refute::patterns::Random;
 use crate::explain::text;
 use crate::grid::Subject;
 use crate::kernel::Fmt;
 use crate::number;
+use crate::number::random::Random;
 use crate::spec::{Arrays, ElemTy};
 use crate::term::ArrayId;
 

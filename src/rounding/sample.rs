@@ -7,9 +7,9 @@
 
 use crate::decide::refute::cells::{Cell, encode};
 use crate::decide::refute::links::within_facts;
-use crate::decide::refute::patterns::Random;
 use crate::grid::Subject;
 use crate::kernel::Fmt;
+use crate::number::random::Random;
 use crate::spec::{ElemTy, Origin, Role};
 use crate::term::ArrayId;
 use crate::term::facts::Facts;

@@ -16,6 +16,8 @@
 //!
 //! Not claimed: anything about objects with more elements than [`MOST`].
 
+use num_integer::gcd;
+
 use crate::answer::UnknownKind;
 use crate::kernel::{Addr, Pc, Space};
 use crate::term::gather::{Index, Linear};
@@ -256,14 +258,6 @@ fn step(linear: &Linear, index: &Index) -> i128 {
             1 << narrow.min(WORD)
         }
     }
-}
-
-fn gcd(a: i128, b: i128) -> i128 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// The range of a place, if no integer wraps.

@@ -35,7 +35,7 @@ impl TermStore {
         if !a_form.fits.is_empty() || !b_form.fits.is_empty() {
             return None;
         }
-        let apart = b_form.linear.plus(&a_form.linear.times(-1)?)?;
+        let apart = b_form.linear.checked_plus(&-1, &a_form.linear)?;
         let side = |sign: i128| {
             let mut out = Linear::number((apart.constant * sign).max(0));
             let mine = apart.terms.iter().filter(|t| t.1.signum() == sign);

@@ -15,7 +15,7 @@
 use rustc_hash::FxHashMap;
 
 use super::bits::sext;
-use super::{ArrayId, BitsOp, Copied, Term, TermId, TermStore};
+use super::{ArrayId, BitsOp, Copied, Term, TermId, TermStore, pairs};
 
 /// The first id of a place.
 const FIRST: u32 = 1 << 30;
@@ -57,14 +57,8 @@ pub fn distance(off: u64) -> i64 {
     if off >= HALF { off - 2 * HALF } else { off }
 }
 
-/// A linear form with its constant part, and what has to be true for it to be the bits' value.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Linear {
-    /// Terms with their coefficients, in order.
-    pub terms: Vec<(TermId, i128)>,
-    /// The constant part.
-    pub constant: i128,
-}
+/// The integer that a bit vector is congruent to, as a linear form of others.
+pub type Linear = super::linear::Linear<TermId, i128>;
 
 /// An integer that has to lie in a range, its ends included.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,58 +69,6 @@ pub struct Fit {
     pub lo: i128,
     /// The largest one.
     pub hi: i128,
-}
-
-impl Linear {
-    /// One integer.
-    pub fn atom(t: TermId) -> Linear {
-        Linear {
-            terms: vec![(t, 1)],
-            constant: 0,
-        }
-    }
-
-    pub(super) fn number(constant: i128) -> Linear {
-        Linear {
-            terms: Vec::new(),
-            constant,
-        }
-    }
-
-    pub(super) fn times(&self, k: i128) -> Option<Linear> {
-        let mut out = Linear::number(self.constant.checked_mul(k)?);
-        for &(t, c) in self.terms.iter().filter(|_| k != 0) {
-            out.terms.push((t, c.checked_mul(k)?));
-        }
-        Some(out)
-    }
-
-    pub(super) fn plus(&self, other: &Linear) -> Option<Linear> {
-        let mut all = self.terms.clone();
-        for &(t, c) in &other.terms {
-            match all.binary_search_by_key(&t, |x| x.0) {
-                Ok(i) => all[i].1 = all[i].1.checked_add(c)?,
-                Err(i) => all.insert(i, (t, c)),
-            }
-        }
-        all.retain(|x| x.1 != 0);
-        Some(Linear {
-            terms: all,
-            constant: self.constant.checked_add(other.constant)?,
-        })
-    }
-
-    /// The interval of the sum where each term lies in its own; `None` beyond 128 bits.
-    pub fn interval(&self, of: impl Fn(TermId) -> (i128, i128)) -> Option<(i128, i128)> {
-        let (mut lo, mut hi) = (self.constant, self.constant);
-        for &(t, c) in &self.terms {
-            let (a, b) = of(t);
-            let (x, y) = (a.checked_mul(c)?, b.checked_mul(c)?);
-            lo = lo.checked_add(x.min(y))?;
-            hi = hi.checked_add(x.max(y))?;
-        }
-        Some((lo, hi))
-    }
 }
 
 /// A linear form of a bit vector.
@@ -181,10 +123,8 @@ impl TermStore {
 
     /// The distances from the start of its array that a place may have, without the constant part; `None` beyond 128 bits.
     pub fn distances(&self, place: &Place) -> Option<(i128, i128)> {
-        let mut linear = Linear::default();
         let terms = place.form.iter().map(|&(t, k)| (t, i128::from(k)));
-        linear.terms.extend(terms);
-        linear.interval(|t| self.integer_range(t))
+        Linear::of(0, terms).interval(|t| self.integer_range(t))
     }
 
     /// An element at a place that some integers no longer choose, as what it is in another store; `None` if they all
@@ -303,14 +243,10 @@ impl TermStore {
             Term::BitsOp(BitsOp::Mul, a, b) if constant(a) || constant(b) => vec![a, b],
             Term::BitsOp(BitsOp::Or, a, b) if self.or_is_sum(a, b) => vec![a, b],
             Term::BitsOp(BitsOp::Shl, a, k) if constant(k) => vec![a],
-            Term::BitsSum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let linear = |&[a, b]: &[u32; 2]| constant(TermId(a)) || constant(TermId(b));
-                match pairs.iter().all(linear) {
-                    true => list.iter().map(|&i| TermId(i)).collect(),
-                    false => Vec::new(),
-                }
-            }
+            Term::BitsSum(list) => match pairs(list).all(|(a, b)| constant(a) || constant(b)) {
+                true => list.iter().map(|&i| TermId(i)).collect(),
+                false => Vec::new(),
+            },
             Term::Concat(list) => list.iter().map(|&i| TermId(i)).collect(),
             Term::Extract { bits, low: 0, .. } => vec![bits],
             _ => self.widened(t).into_iter().collect(),
@@ -367,29 +303,26 @@ impl TermStore {
             Some(i128::from(sext(self.as_bits(x)?, w)))
         };
         let product = |a: TermId, b: TermId| match (constant(a), constant(b)) {
-            (Some(k), _) => of(b)?.times(k),
-            (_, Some(k)) => of(a)?.times(k),
+            (Some(k), _) => of(b)?.checked_times(&k),
+            (_, Some(k)) => of(a)?.checked_times(&k),
             _ => None,
         };
         if let Some(k) = constant(t) {
             return Some(Linear::number(k));
         }
         match self.get(t) {
-            Term::BitsOp(BitsOp::Add, a, b) => of(a)?.plus(of(b)?),
-            Term::BitsOp(BitsOp::Or, a, b) if self.or_is_sum(a, b) => of(a)?.plus(of(b)?),
+            Term::BitsOp(BitsOp::Add, a, b) => of(a)?.checked_plus(&1, of(b)?),
+            Term::BitsOp(BitsOp::Or, a, b) if self.or_is_sum(a, b) => {
+                of(a)?.checked_plus(&1, of(b)?)
+            }
             Term::BitsOp(BitsOp::Mul, a, b) => product(a, b),
             Term::BitsOp(BitsOp::Shl, a, k) => {
                 let k = self.as_bits(k).filter(|&k| k < u64::from(w))?;
-                of(a)?.times(1 << k)
+                of(a)?.checked_times(&(1 << k))
             }
-            Term::BitsSum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let mut sum = Linear::default();
-                for &[a, b] in pairs {
-                    sum = sum.plus(&product(TermId(a), TermId(b))?)?;
-                }
-                Some(sum)
-            }
+            Term::BitsSum(list) => pairs(list).try_fold(Linear::default(), |sum, (a, b)| {
+                sum.checked_plus(&1, &product(a, b)?)
+            }),
             // What is congruent to more bits is to fewer of them.
             Term::Extract { bits, low: 0, .. } => of(bits).cloned(),
             Term::Concat(list) => {
@@ -437,7 +370,7 @@ impl TermStore {
                 }
                 _ => Linear::atom(self.zero_extend(p, 64)),
             };
-            sum = sum.plus(&value.times(1i128.checked_shl(u32::from(at))?)?)?;
+            sum = sum.checked_plus(&1i128.checked_shl(u32::from(at))?, &value)?;
             at += n;
         }
         Some(sum)

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::bits::sext;
 use super::view::{self, BitsOp, Term, node};
-use super::{Sort, TermId, TermStore};
+use super::{Sort, TermId, TermStore, pairs};
 
 /// Expressions of more terms than this stay opaque.
 const MAX_TERMS: usize = 1 << 17;
@@ -217,11 +217,11 @@ impl TermStore {
                 Int { real, lo, hi }
             }
             Term::BitsSum(list) => {
-                let pairs = list.as_chunks::<2>().0.to_vec();
+                let pairs: Vec<_> = pairs(list).collect();
                 let mut sum = self.int_const(0);
                 let mut products = Vec::with_capacity(pairs.len());
-                for [a, b] in pairs {
-                    let (Some(x), Some(y)) = (known(TermId(a)), known(TermId(b))) else {
+                for (a, b) in pairs {
+                    let (Some(x), Some(y)) = (known(a), known(b)) else {
                         return self.int_atom(sign, t);
                     };
                     products.push((x.real, y.real));

@@ -48,6 +48,7 @@ mod inputs;
 mod integer;
 pub mod interval;
 pub mod left;
+pub mod linear;
 mod loose;
 mod machine;
 pub mod made;
@@ -76,7 +77,7 @@ pub use loose::Agreement;
 pub(crate) use loose::embeds;
 pub(crate) use machine::{least, root, round};
 pub(crate) use surround::enclosed;
-pub use view::{BitsOp, Class, Fun, ICmp, RCmp, Term};
+pub use view::{BitsOp, Class, Fun, ICmp, RCmp, Term, pairs};
 
 /// A term of a [`TermStore`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -15,7 +15,7 @@
 use num_traits::Signed;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{ArrayId, Class, Fun, Term, TermId, TermStore, pow2};
+use super::{ArrayId, Class, Fun, Term, TermId, TermStore, pairs, pow2};
 use crate::kernel::Fmt;
 
 /// A set of kinds of numbers.
@@ -269,8 +269,7 @@ impl TermStore {
             Term::Mul(a, b) => product(a, b),
             Term::Neg(a) => opposite(of(a)),
             Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let products = pairs.iter().map(|&[a, b]| product(TermId(a), TermId(b)));
+                let products = pairs(list).map(|(a, b)| product(a, b));
                 products.fold(ZERO, |sum, p| each(sum, p, add))
             }
             Term::Div(a, b) => both(a, b, div),
@@ -323,12 +322,11 @@ impl TermStore {
             Term::Add(a, b) => both(a, b)? + 1,
             Term::Mul(a, b) => product(a, b)?,
             Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
                 let mut size = i64::MIN;
-                for &[a, b] in pairs {
-                    size = size.max(product(TermId(a), TermId(b))?);
+                for (a, b) in pairs(list) {
+                    size = size.max(product(a, b)?);
                 }
-                size.checked_add(i64::from(pairs.len().ilog2()) + 1)?
+                size.checked_add(i64::from((list.len() / 2).ilog2()) + 1)?
             }
             Term::Max(a, b) | Term::Min(a, b) | Term::Select(_, a, b) => both(a, b)?,
             Term::Fun(f, a) if f.is_rounding() => of(a)?.max(0) + 1,

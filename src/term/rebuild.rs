@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::walk::GOOD_PART;
-use super::{Term, TermId, TermStore};
+use super::{Term, TermId, TermStore, pairs};
 
 /// Terms that became others: a flat table where they are a good part of a store, else a hash table.
 pub struct Images {
@@ -126,11 +126,7 @@ pub fn copy(
         Term::Mul(a, b) => into.mul(m(a), m(b)),
         Term::Neg(a) => into.neg(m(a)),
         Term::Sum(list) => {
-            let (pairs, _) = list.as_chunks::<2>();
-            let pairs: Vec<(TermId, TermId)> = pairs
-                .iter()
-                .map(|[a, b]| (m(TermId(*a)), m(TermId(*b))))
-                .collect();
+            let pairs: Vec<_> = pairs(list).map(|(a, b)| (m(a), m(b))).collect();
             into.sum(&pairs)
         }
         Term::Div(a, b) => into.div(m(a), m(b)),
@@ -166,11 +162,7 @@ pub fn copy(
         Term::Extract { bits, low, width } => into.extract(m(bits), low, width),
         Term::BitsOp(op, a, b) => into.bits_op(op, m(a), m(b)),
         Term::BitsSum(list) => {
-            let (pairs, _) = list.as_chunks::<2>();
-            let pairs: Vec<(TermId, TermId)> = pairs
-                .iter()
-                .map(|[a, b]| (m(TermId(*a)), m(TermId(*b))))
-                .collect();
+            let pairs: Vec<_> = pairs(list).map(|(a, b)| (m(a), m(b))).collect();
             into.bits_sum(from.width(t), &pairs)
         }
         Term::OfBool { width, p } => into.of_bool(width, m(p)),

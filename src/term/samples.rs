@@ -17,7 +17,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::eval::{Cone, Inputs, Mode, Value};
 use super::orders::Orders;
-use super::{ArrayId, Class, Fun, RCmp, Sort, Term, TermId, TermStore, encode_exact};
+use super::{ArrayId, Class, Fun, RCmp, Sort, Term, TermId, TermStore, encode_exact, pairs};
+use crate::number::random::{STEP, scattered};
 use crate::work;
 
 /// Inputs at which every term is evaluated.
@@ -64,11 +65,8 @@ pub(crate) struct Samples {
 
 /// A number of 0 to 2^32 - 1 that belongs to an input at a point.
 fn hash(array: ArrayId, off: u64, point: usize) -> u64 {
-    let x =
-        (u64::from(array.0) << 40 ^ off << 4 ^ point as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (x ^ x >> 31) & 0xffff_ffff
+    let x = u64::from(array.0) << 40 ^ off << 4 ^ point as u64;
+    scattered(x.wrapping_add(STEP)) & 0xffff_ffff
 }
 
 /// The value of an input at a point.
@@ -452,9 +450,8 @@ fn step(
         Term::Mul(a, b) => mul(kid(a), kid(b)),
         Term::Neg(a) => neg(kid(a)),
         Term::Sum(list) => {
-            let (pairs, _) = list.as_chunks::<2>();
-            let product = |[a, b]: &[u32; 2]| mul(kid(TermId(*a)), kid(TermId(*b)));
-            pairs.iter().map(product).fold(Real(0.0, 0.0), add)
+            let products = pairs(list).map(|(a, b)| mul(kid(a), kid(b)));
+            products.fold(Real(0.0, 0.0), add)
         }
         Term::Div(a, b) => div(kid(a), kid(b)),
         Term::Fun(f, a) => fun(f, kid(a)),

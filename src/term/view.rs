@@ -402,6 +402,12 @@ pub(super) fn child_count(tag: u8) -> usize {
     }
 }
 
+/// The products of a [`Term::Sum`] or [`Term::BitsSum`], as pairs of factors.
+pub fn pairs(list: &[u32]) -> impl ExactSizeIterator<Item = (TermId, TermId)> + Clone {
+    let (pairs, _) = list.as_chunks::<2>();
+    pairs.iter().map(|&[a, b]| (TermId(a), TermId(b)))
+}
+
 pub(super) fn is_commutative(tag: u8, aux: u8) -> bool {
     match tag {
         ADD | MUL | MAX | MIN | AND | OR | XOR => true,

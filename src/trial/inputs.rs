@@ -13,8 +13,9 @@
 
 use crate::decide::refute::cells::{self, Cell};
 use crate::decide::refute::links::within_facts;
-use crate::decide::refute::patterns::{self, Pattern, Random};
+use crate::decide::refute::patterns::{self, Pattern};
 use crate::explain::{Counterexample, InputValue, Shown, text};
+use crate::number::random::Random;
 use crate::spec::{Arrays, ElemTy, Given, Origin, Role};
 use crate::term::eval::{Cone, Mode, Value, evaluate};
 use crate::term::{ArrayId, Fun, Term, TermId, TermStore};

@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 use crate::decide::logic::{self, Answer, Effort};
 use crate::decide::refute::cells::{self, Cell};
 use crate::decide::refute::links::Links;
-use crate::decide::refute::patterns;
+use crate::number::random::Random;
 use crate::spec::{Arrays, ElemTy, Limits};
 use crate::term::eval::{Cone, Mode, Value};
 use crate::term::facts::Elements;
@@ -142,7 +142,7 @@ pub(super) fn refuted(
     let cells = cells::cells(store, &cone, arrays);
     let goal = Cone::new(store, &[cond]);
     let links = Links::new(store, &cells, premises);
-    let mut random = patterns::Random(seed);
+    let mut random = Random(seed);
     let fails = |values: &[u64]| {
         let inputs = cells::inputs(&cells, values);
         let at = goal.evaluate(store, &inputs, Mode::exact(64));
@@ -165,7 +165,7 @@ pub(super) fn refuted(
     for n in 0..all + TRIED {
         // What no fact bounds is drawn as ever.
         let turn = n.saturating_sub(all) + if n < all { n % TRIED } else { 0 };
-        let pick = |random: &mut patterns::Random| match turn {
+        let pick = |random: &mut Random| match turn {
             // The ends of what is admissible come first.
             0 => least + count - 1,
             1 => least,
@@ -231,7 +231,7 @@ fn bounded(store: &TermStore, cells: &[Cell], goal: &Cone) -> Vec<(usize, i128, 
 }
 
 /// The bits of a float of a candidate: the ends of its range first, if the user gave one.
-fn number(store: &TermStore, c: &Cell, n: u64, random: &mut patterns::Random) -> u64 {
+fn number(store: &TermStore, c: &Cell, n: u64, random: &mut Random) -> u64 {
     let known = store.facts.numbers_of(store.array_of(c.array));
     let ends = known.map_or((-1e9, 1e9), |k| k.ends());
     let size = (-20.0 + (random.next() % 50) as f64).exp2();

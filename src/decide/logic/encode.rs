@@ -18,7 +18,7 @@ use crate::decide::canon::Canon;
 use crate::decide::total::Totals;
 use crate::norm::{CanonId, Key, Reading, Relation};
 use crate::spec::Limits;
-use crate::term::{ArrayId, ICmp, RCmp, Sort, Term, TermId, TermStore};
+use crate::term::{ArrayId, ICmp, RCmp, Sort, Term, TermId, TermStore, pairs};
 
 /// A number whose sign comparisons ask for.
 #[derive(Clone, Copy, Debug)]
@@ -113,10 +113,8 @@ impl<'s> Encoder<'s> {
         let form = |atom: &Atom| match (atom.form, atom.example) {
             (Form::Canonical(form), Some(_)) => {
                 let p = self.canon().polynomial_of(form, MAX_MONOMIALS)?;
-                let mut form = Linear::constant(p.constant);
-                form.terms
-                    .extend(p.terms.into_iter().map(|(key, k, _)| (key, k)));
-                Some(form)
+                let terms = p.terms.into_iter().map(|(key, k, _)| (key, k));
+                Some(Linear::of(p.constant, terms))
             }
             _ => None,
         };
@@ -195,11 +193,8 @@ impl<'s> Encoder<'s> {
                 self.words.operation(op, &x, &y)
             }
             Term::BitsSum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let pair = |[a, b]: &[u32; 2]| {
-                    Some((self.of(TermId(*a))?.clone(), self.of(TermId(*b))?.clone()))
-                };
-                let pairs: Vec<(Word, Word)> = pairs.iter().map(pair).collect::<Option<_>>()?;
+                let pair = |(a, b)| Some((self.of(a)?.clone(), self.of(b)?.clone()));
+                let pairs: Vec<(Word, Word)> = pairs(list).map(pair).collect::<Option<_>>()?;
                 self.words.sum(self.width(t), &pairs)
             }
             Term::BitsSelect(p, a, b) => {

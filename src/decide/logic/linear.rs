@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 
 use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
+use num_traits::{One, Signed};
 use rustc_hash::FxHashMap;
 
-use crate::term::{Term, TermId, TermStore};
+use crate::term::{Term, TermId, TermStore, pairs};
 
 /// Forms with more variables than this are not used.
 const MAX_VARIABLES: usize = 64;
@@ -20,62 +20,8 @@ const MAX_VARIABLES: usize = 64;
 /// Constraints beyond this many end an elimination without an answer.
 const MAX_CONSTRAINTS: usize = 200;
 
-/// constant + sum of coefficient * variable; no coefficient is 0.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(in crate::decide) struct Linear<V: Ord = TermId> {
-    /// Coefficients by variable.
-    pub(in crate::decide) terms: BTreeMap<V, BigRational>,
-    /// The constant.
-    pub(in crate::decide) constant: BigRational,
-}
-
-impl<V: Ord> Default for Linear<V> {
-    fn default() -> Self {
-        Linear {
-            terms: BTreeMap::new(),
-            constant: BigRational::zero(),
-        }
-    }
-}
-
-impl<V: Ord + Copy> Linear<V> {
-    /// No variable.
-    pub(super) fn constant(constant: BigRational) -> Self {
-        Linear {
-            terms: BTreeMap::new(),
-            constant,
-        }
-    }
-
-    /// The form that is one variable.
-    pub(in crate::decide) fn variable(t: V) -> Self {
-        Linear {
-            terms: BTreeMap::from([(t, BigRational::one())]),
-            constant: BigRational::zero(),
-        }
-    }
-
-    /// self + k * other.
-    pub(in crate::decide) fn plus(&self, k: &BigRational, other: &Self) -> Self {
-        let mut out = self.clone();
-        out.constant += k * &other.constant;
-        for (t, c) in &other.terms {
-            let sum = out.terms.remove(t).unwrap_or_else(BigRational::zero) + k * c;
-            if !sum.is_zero() {
-                out.terms.insert(*t, sum);
-            }
-        }
-        out
-    }
-
-    pub(super) fn times(&self, k: &BigRational) -> Self {
-        Linear::default().plus(k, self)
-    }
-
-    fn as_constant(&self) -> Option<&BigRational> {
-        self.terms.is_empty().then_some(&self.constant)
-    }
-}
+/// A linear form with rational coefficients.
+pub(in crate::decide) type Linear<V = TermId> = crate::term::linear::Linear<V, BigRational>;
 
 /// The linear form of a real term; `None` if it has too many variables.
 pub(in crate::decide) fn linear(store: &TermStore, root: TermId) -> Option<Linear> {
@@ -88,36 +34,43 @@ pub(in crate::decide) fn linear(store: &TermStore, root: TermId) -> Option<Linea
     })?;
     let mut forms: FxHashMap<TermId, Linear> = FxHashMap::default();
     for t in order {
-        let product = |x: &Linear, y: &Linear| match (x.as_constant(), y.as_constant()) {
+        let product = |x: &Linear, y: &Linear| match (x.as_number(), y.as_number()) {
             (Some(k), _) => Some(y.times(k)),
             (_, Some(k)) => Some(x.times(k)),
             _ => None,
         };
         let form = match store.get(t) {
-            Term::Const(c) => Some(Linear {
-                terms: BTreeMap::new(),
-                constant: store.constant(c).clone(),
-            }),
+            Term::Const(c) => Some(Linear::number(store.constant(c).clone())),
             Term::Add(a, b) => Some(forms[&a].plus(&BigRational::one(), &forms[&b])),
-            Term::Neg(a) => Some(forms[&a].times(&-BigRational::one())),
+            Term::Neg(a) => Some(forms[&a].negated()),
             Term::Mul(a, b) => product(&forms[&a], &forms[&b]),
-            Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let none = Linear::<TermId>::default();
-                pairs.iter().try_fold(none, |sum, [a, b]| {
-                    let p = product(&forms[&TermId(*a)], &forms[&TermId(*b)])?;
-                    Some(sum.plus(&BigRational::one(), &p))
-                })
-            }
+            Term::Sum(list) => pairs(list).try_fold(Linear::default(), |sum, (a, b)| {
+                let p = product(&forms[&a], &forms[&b])?;
+                Some(sum.plus(&BigRational::one(), &p))
+            }),
             _ => None,
         };
-        let form = form.unwrap_or_else(|| Linear::variable(t));
+        let form = form.unwrap_or_else(|| Linear::atom(t));
         if form.terms.len() > MAX_VARIABLES {
             return None;
         }
         forms.insert(t, form);
     }
     forms.remove(&root)
+}
+
+/// The term of a constant and of terms times coefficients.
+pub(super) fn sum_of(
+    store: &mut TermStore,
+    constant: BigRational,
+    terms: impl IntoIterator<Item = (TermId, BigRational)>,
+) -> TermId {
+    let constant = store.rational(constant);
+    terms.into_iter().fold(constant, |sum, (t, k)| {
+        let k = store.rational(k);
+        let p = store.mul(k, t);
+        store.add(sum, p)
+    })
 }
 
 /// The sign that a linear form has in a region.
@@ -133,15 +86,24 @@ pub(in crate::decide) enum Sign {
 
 /// form > 0, or with `strict` off form >= 0.
 #[derive(Clone, Debug)]
-pub(super) struct Constraint<V: Ord> {
+pub(super) struct Constraint<V> {
     pub(super) form: Linear<V>,
     pub(super) strict: bool,
 }
 
 impl<V: Ord + Copy> Constraint<V> {
+    /// A form, or with `up` off its opposite, is above 0, or with `strict` off not below.
+    pub(super) fn of(form: &Linear<V>, up: bool, strict: bool) -> Self {
+        let form = match up {
+            true => form.clone(),
+            false => form.negated(),
+        };
+        Constraint { form, strict }
+    }
+
     /// Whether no values fulfil it, where it has no variables.
     fn is_violated(&self) -> bool {
-        self.form.as_constant().is_some_and(|k| match self.strict {
+        self.form.as_number().is_some_and(|k| match self.strict {
             true => !k.is_positive(),
             false => k.is_negative(),
         })
@@ -150,28 +112,18 @@ impl<V: Ord + Copy> Constraint<V> {
 
 /// True only if no values of the variables give every form its sign.
 pub(in crate::decide) fn is_empty(region: &[(Linear, Sign)]) -> bool {
-    let minus = -BigRational::one();
-    let all = region.iter().flat_map(|(form, sign)| {
-        let strict = *sign != Sign::Zero;
-        let up = || Constraint {
-            form: form.clone(),
-            strict,
-        };
-        let down = || Constraint {
-            form: form.times(&minus),
-            strict,
-        };
-        match sign {
-            Sign::Positive => vec![up()],
-            Sign::Negative => vec![down()],
-            Sign::Zero => vec![up(), down()],
-        }
+    let all = region.iter().flat_map(|(form, sign)| match sign {
+        Sign::Positive => vec![Constraint::of(form, true, true)],
+        Sign::Negative => vec![Constraint::of(form, false, true)],
+        Sign::Zero => [true, false]
+            .map(|up| Constraint::of(form, up, false))
+            .into(),
     });
     contradict(all.collect()).is_some()
 }
 
 /// A constraint that follows from others.
-struct Derived<V: Ord> {
+struct Derived<V> {
     of: Constraint<V>,
     /// A bit for each place in the list that it follows from.
     from: Vec<u64>,
@@ -191,11 +143,11 @@ pub(super) fn contradict<V: Ord + Copy>(list: Vec<Constraint<V>>) -> Option<Vec<
             let is_set = |i: &usize| violated.from[i / 64] >> (i % 64) & 1 == 1;
             return Some((0..words * 64).filter(is_set).collect());
         }
-        list.retain(|d| d.of.form.as_constant().is_none());
+        list.retain(|d| d.of.form.as_number().is_none());
         let v = cheapest(&list)?;
         let (mut rest, mut lower, mut upper) = (Vec::new(), Vec::new(), Vec::new());
         for d in list {
-            match d.of.form.terms.get(&v) {
+            match d.of.form.coefficient(v) {
                 None => rest.push(d),
                 Some(k) if k.is_positive() => lower.push(d),
                 Some(_) => upper.push(d),
@@ -207,10 +159,10 @@ pub(super) fn contradict<V: Ord + Copy>(list: Vec<Constraint<V>>) -> Option<Vec<
         for l in &lower {
             for u in &upper {
                 // Both scaled so that the variable cancels, by positive factors.
-                let (a, b) = (l.of.form.terms[&v].clone(), -u.of.form.terms[&v].clone());
+                let (a, b) = (l.of.form.coefficient(v)?, -u.of.form.coefficient(v)?);
                 rest.push(Derived {
                     of: Constraint {
-                        form: l.of.form.times(&b).plus(&a, &u.of.form),
+                        form: l.of.form.times(&b).plus(a, &u.of.form),
                         strict: l.of.strict || u.of.strict,
                     },
                     from: l.from.iter().zip(&u.from).map(|(l, u)| l | u).collect(),

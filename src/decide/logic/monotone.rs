@@ -17,7 +17,7 @@
 use num_rational::BigRational;
 use num_traits::{One, Zero};
 
-use super::linear::{Linear, Sign, is_empty, linear};
+use super::linear::{Linear, Sign, is_empty, linear, sum_of};
 use crate::term::rebuild::Images;
 use crate::term::{Fun, Term, TermId, TermStore};
 
@@ -47,7 +47,7 @@ pub(in crate::decide) fn add_consequences(store: &TermStore, region: &mut Vec<(L
         if let Some((link, positive)) = link(store, t) {
             open.extend(variables([&link.0, &link.1].into_iter()));
             if positive {
-                region.push((Linear::variable(t), Sign::Positive));
+                region.push((Linear::atom(t), Sign::Positive));
             }
             links.push(link);
         }
@@ -76,7 +76,7 @@ pub(in crate::decide) fn add_consequences(store: &TermStore, region: &mut Vec<(L
 }
 
 fn variables<'a>(forms: impl Iterator<Item = &'a Linear>) -> Vec<TermId> {
-    forms.flat_map(|f| f.terms.keys().copied()).collect()
+    forms.flat_map(|f| f.terms.iter().map(|t| t.0)).collect()
 }
 
 /// The sign that a form has all over a region, if the elimination finds one.
@@ -96,15 +96,16 @@ fn sign_in(region: &[(Linear, Sign)], form: &Linear) -> Option<Sign> {
 ///
 /// match `k * (a / b) + c` with b > 0 / result `k * a + c * b` / because that is the product with b.
 fn without_quotient(store: &TermStore, f: &Linear) -> Option<Linear> {
-    let (&t, k) = f.terms.first_key_value()?;
-    let Term::Div(a, b) = store.get(t) else {
+    let [(t, k)] = &f.terms[..] else {
         return None;
     };
-    if f.terms.len() != 1 || !is_positive(store, b) {
-        return None;
+    match store.get(*t) {
+        Term::Div(a, b) if is_positive(store, b) => {
+            let a = linear(store, a)?.times(k);
+            Some(a.plus(&f.constant, &linear(store, b)?))
+        }
+        _ => None,
     }
-    let a = Linear::default().plus(k, &linear(store, a)?);
-    Some(a.plus(&f.constant, &linear(store, b)?))
 }
 
 /// True only if a term is above 0 wherever it is defined.
@@ -115,14 +116,8 @@ fn is_positive(store: &TermStore, t: TermId) -> bool {
 
 /// The link of a variable, and whether the variable is positive.
 fn link(store: &TermStore, t: TermId) -> Option<(Link, bool)> {
-    let minus_one = |f: &Linear| {
-        let one = Linear {
-            constant: BigRational::one(),
-            ..Linear::default()
-        };
-        f.plus(&-BigRational::one(), &one)
-    };
-    let v = Linear::variable(t);
+    let minus_one = |f: &Linear| f.minus(&Linear::number(BigRational::one()));
+    let v = Linear::atom(t);
     if let Some(a) = exponent(store, t) {
         return Some((Link(minus_one(&v), a), true));
     }
@@ -155,13 +150,9 @@ pub(super) fn one_power(
         return None;
     }
     let form = exponent(store, t)?;
-    let terms = form.terms.iter().map(|(v, k)| Some((map.get(*v)?, k)));
-    let mut sum = into.rational(form.constant.clone());
-    for term in terms.collect::<Option<Vec<_>>>()? {
-        let k = into.rational(term.1.clone());
-        let p = into.mul(k, term.0);
-        sum = into.add(sum, p);
-    }
+    let terms = form.terms.into_iter().map(|(v, k)| Some((map.get(v)?, k)));
+    let terms = terms.collect::<Option<Vec<_>>>()?;
+    let sum = sum_of(into, form.constant, terms);
     Some(into.fun(Fun::Exp2, sum))
 }
 

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use num_rational::BigRational;
-use num_traits::{One, Signed as _, Zero};
+use num_traits::{One, Signed as _};
 use rustc_hash::FxHashMap;
 
 use super::circuit::Lit;
@@ -107,12 +107,11 @@ impl<'r> System<'r> {
 
     /// A linear form, whose monomials are kept with their signs.
     fn form(&mut self, p: Polynomial) -> Linear<Key> {
-        let mut form = Linear::constant(p.constant);
-        for (key, k, sign) in p.terms {
-            form.terms.insert(key, k);
+        let terms = p.terms.into_iter().map(|(key, k, sign)| {
             self.facts.insert(key, sign);
-        }
-        form
+            (key, k)
+        });
+        Linear::of(p.constant, terms)
     }
 
     fn constraint(
@@ -129,30 +128,17 @@ impl<'r> System<'r> {
         // `below` holds where the form is below 0, and fails where it is not.
         let is_below = s.literal.gate() == atom.below.gate();
         let upwards = (is_below != holds) != opposite;
-        Some(Constraint {
-            form: if upwards {
-                form
-            } else {
-                form.times(&-BigRational::one())
-            },
-            strict: holds,
-        })
+        Some(Constraint::of(&form, upwards, holds))
     }
 
     /// What is known of the monomials themselves.
     fn known(&self) -> impl Iterator<Item = Constraint<Key>> {
         let met = self.ranges.iter().filter(|r| self.facts.contains_key(&r.0));
         let within = met.flat_map(|&(key, ref ends)| {
-            let [up, down] = [BigRational::one(), -BigRational::one()];
-            [(up, &ends[0]), (down, &ends[1])].map(|(k, end)| {
+            [(true, &ends[0]), (false, &ends[1])].map(|(up, end)| {
                 // x - lo and hi - x are not below 0.
-                let form = Linear::variable(key)
-                    .plus(&-BigRational::one(), &Linear::constant(end.clone()));
-                let form = form.times(&k);
-                Constraint {
-                    form,
-                    strict: false,
-                }
+                let form = Linear::of(-end, [(key, BigRational::one())]);
+                Constraint::of(&form, up, false)
             })
         });
         let signs = self.facts.iter().filter_map(|(&key, &sign)| {
@@ -163,15 +149,7 @@ impl<'r> System<'r> {
                 s if s.is_nonpos() => (false, false),
                 _ => return None,
             };
-            let form = Linear::variable(key);
-            Some(Constraint {
-                form: if up {
-                    form
-                } else {
-                    form.times(&-BigRational::one())
-                },
-                strict,
-            })
+            Some(Constraint::of(&Linear::atom(key), up, strict))
         });
         signs.chain(within)
     }
@@ -238,11 +216,8 @@ pub(super) fn no_gap(
     let form = system.canon.polynomial(resolved.gap?, MAX_MONOMIALS)?;
     let form = system.form(form);
     let mut all = Vec::new();
-    for k in [BigRational::one(), -BigRational::one()] {
-        let gap = Constraint {
-            form: form.times(&k),
-            strict: true,
-        };
+    for up in [true, false] {
+        let gap = Constraint::of(&form, up, true);
         all.extend(system.core(&[gap], limits)?);
     }
     all.sort_unstable();
@@ -267,11 +242,10 @@ fn elements(
         let (Some(form), Some((.., opposite))) = (form, atoms[s.atom].example) else {
             continue;
         };
-        let Some((&x, k)) = form.terms.first_key_value() else {
+        let Some((x, k)) = form.alone() else {
             continue;
         };
-        let is_element = matches!(resolved.store.get(x), Term::Elem { .. });
-        if form.terms.len() > 1 || !form.constant.is_zero() || !is_element {
+        if !matches!(resolved.store.get(x), Term::Elem { .. }) {
             continue;
         }
         let below = s.literal.gate() == atoms[s.atom].below.gate();
@@ -319,7 +293,6 @@ pub(super) fn contradiction_by_signs(
 /// match `f + g = h` / result clauses: where f is above 0 and g not below, h is above, and where neither is below
 /// h is not; and with all signs turned / because of the order of the reals.
 pub(super) fn sums(atoms: &[Atom], forms: &[Option<Linear<Key>>]) -> Vec<[Lit; 3]> {
-    let minus = -BigRational::one();
     let mut places: FxHashMap<Linear<Key>, (usize, bool)> = FxHashMap::default();
     let known = || {
         forms
@@ -329,7 +302,7 @@ pub(super) fn sums(atoms: &[Atom], forms: &[Option<Linear<Key>>]) -> Vec<[Lit; 3
     };
     for (i, f) in known().take(MAX_SUMMED) {
         places.insert(f.clone(), (i, false));
-        places.insert(f.times(&minus), (i, true));
+        places.insert(f.negated(), (i, true));
     }
     // That a number, or its opposite, is above 0, or below.
     let side = |i: usize, opposite: bool, above: bool| match opposite != above {
@@ -340,12 +313,11 @@ pub(super) fn sums(atoms: &[Atom], forms: &[Option<Linear<Key>>]) -> Vec<[Lit; 3
     for (i, f) in known().take(MAX_SUMMED) {
         for (j, g) in known().take(MAX_SUMMED).filter(|(j, _)| *j > i) {
             for turned in [false, true] {
-                let k = if turned {
-                    minus.clone()
-                } else {
-                    BigRational::one()
+                let sum = match turned {
+                    true => f.minus(g),
+                    false => f.plus(&BigRational::one(), g),
                 };
-                let Some(&(h, opposite)) = places.get(&f.plus(&k, g)) else {
+                let Some(&(h, opposite)) = places.get(&sum) else {
                     continue;
                 };
                 for up in [true, false] {
@@ -409,24 +381,15 @@ pub(super) fn equal_on_boundary(resolved: &Resolved, signs: &[Signed], limits: &
 /// match `k * x + r = 0` with an input element x that r has not / result `-r / k` / because that solves it;
 /// else match `x = y` / result the older for the younger, or the constant.
 fn solved(store: &mut TermStore, difference: TermId) -> Option<(TermId, TermId)> {
-    let form = linear::linear(store, difference)?;
-    let is_element = |t: &TermId| matches!(store.get(*t), Term::Elem { .. });
-    let all = form.terms.keys().all(is_element);
-    let (&x, k) = form.terms.last_key_value()?;
-    if !all && form.terms.len() > 2 {
+    let mut form = linear::linear(store, difference)?;
+    let is_element = |t: &(TermId, _)| matches!(store.get(t.0), Term::Elem { .. });
+    if form.terms.len() > 2 && !form.terms.iter().all(is_element) {
         return None;
     }
-    let mut rest = form.clone();
-    rest.terms.remove(&x);
     // Below the younger of two numbers the other may stand, but not the other way round.
-    let rest = rest.times(&-k.recip());
-    let mut sum = store.rational(rest.constant.clone());
-    for (&t, k) in &rest.terms {
-        let k = store.rational(k.clone());
-        let p = store.mul(k, t);
-        sum = store.add(sum, p);
-    }
-    Some((x, sum))
+    let (x, k) = form.terms.pop()?;
+    let rest = form.times(&-k.recip());
+    Some((x, linear::sum_of(store, rest.constant, rest.terms)))
 }
 
 /// Signs that contradict one another by what links functions with their arguments.

@@ -10,10 +10,10 @@
 //! difference is found.
 
 use super::cells;
-use super::patterns::Random;
 use super::witness::{Checked, Found, Hunt};
 use crate::decide::limits::CLIMB;
 use crate::kernel::Fmt;
+use crate::number::random::Random;
 use crate::spec::{ElemTy, Limits};
 use crate::term::decode;
 use crate::work;

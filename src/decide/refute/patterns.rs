@@ -2,29 +2,10 @@
 
 use super::cells::{Cell, encode};
 use crate::decide::limits::TACTICS;
+use crate::number::random::Random;
 use crate::spec::ElemTy;
 use crate::term::eval::Cone;
 use crate::term::{ICmp, Term, TermId, TermStore, sext};
-
-/// A small generator of pseudo-random numbers (splitmix64): the same for every run.
-#[derive(Clone, Debug)]
-pub(crate) struct Random(pub u64);
-
-impl Random {
-    /// The next 64 bits.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`.
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-}
 
 /// How the values of a candidate are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,13 +11,14 @@
 use rustc_hash::FxHashMap;
 
 use super::cells;
-use super::patterns::{self, Pattern, Random};
+use super::patterns::{self, Pattern};
 use super::search::{Budget, search};
 use super::witness::{Checked, Found, Hunt};
 use crate::decide::goal::Pairs;
 use crate::decide::judge::Named;
 use crate::decide::limits::SCREEN;
 use crate::decide::options::Options;
+use crate::number::random::Random;
 use crate::spec::{Arrays, ElemTy};
 use crate::term::{TermId, TermStore};
 use crate::work;

@@ -1,10 +1,11 @@
 //! The search for an input on which the goals of one element differ.
 
 use super::climb;
-use super::patterns::{self, Random};
+use super::patterns;
 use super::witness::{Checked, Found, Hunt};
 use crate::decide::goal::Pairs;
 use crate::decide::limits::{CLIMB, SEARCHES};
+use crate::number::random::Random;
 use crate::spec::{Arrays, Limits};
 use crate::term::TermStore;
 use crate::work;

@@ -21,7 +21,7 @@ use crate::decide::logic::{Answer, Effort, prove};
 use crate::decide::prove::Prover;
 use crate::decide::tactic::{Attempt, Tactic};
 use crate::spec::Limits;
-use crate::term::{Term, TermId, TermStore};
+use crate::term::{Term, TermId, TermStore, pairs};
 
 pub(crate) struct Summands;
 
@@ -89,9 +89,7 @@ fn summands(store: &mut TermStore, root: TermId) -> Option<Sum> {
                 None => leaf(Some(t), k),
             },
             Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let pairs = pairs.iter().map(|[a, b]| (TermId(*a), TermId(*b)));
-                for (a, b) in pairs.collect::<Vec<_>>() {
+                for (a, b) in pairs(list).collect::<Vec<_>>() {
                     match multiple(store, a, b) {
                         Some(part) => open.push(part),
                         None => leaf(Some(store.mul(a, b)), k.clone()),

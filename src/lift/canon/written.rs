@@ -14,7 +14,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Importer, MAX_DEPTH, Poly, put};
 use crate::lift::tree::{Call, Id, Q, Tree};
-use crate::term::{ArrayId, BitsOp, Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, sext};
+use crate::term::{
+    ArrayId, BitsOp, Class, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, pairs, sext,
+};
 
 /// Summands of one sum, and operands of one extremum.
 const MAX_PARTS: usize = 1 << 16;
@@ -139,9 +141,8 @@ impl Importer<'_, '_> {
                 }
                 Term::Neg(a) if inner => open.push((a, -q, false)),
                 Term::Sum(list) if inner => {
-                    let (pairs, _) = list.as_chunks::<2>();
-                    for [a, b] in pairs {
-                        let [a, b] = [known(done, TermId(*a))?, known(done, TermId(*b))?];
+                    for (a, b) in pairs(list) {
+                        let [a, b] = [known(done, a)?, known(done, b)?];
                         out.push((q.clone(), self.times(a, b)));
                     }
                 }
@@ -441,9 +442,8 @@ impl Importer<'_, '_> {
             }
             Term::BitsSum(list) => {
                 let mut parts = Vec::new();
-                let (pairs, _) = list.as_chunks::<2>();
-                for [a, b] in pairs {
-                    let [a, b] = [known(done, TermId(*a))?, known(done, TermId(*b))?];
+                for (a, b) in pairs(list) {
+                    let [a, b] = [known(done, a)?, known(done, b)?];
                     parts.push((Q::one(), self.times(a, b)));
                 }
                 self.added(parts)

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::field::{Draws, FIELD_BITS, Fields, PRIME_CHOICES};
 use super::linear::{self, Class, Classes, Dyadic, Linear};
 use super::size::{Size, Sizes};
-use crate::term::{Fun, Sort, Term, TermId, TermStore};
+use crate::term::{Fun, Sort, Term, TermId, TermStore, pairs};
 
 /// Terms of a product of exponents that are multiplied out, and steps that this may take.
 const MAX_EXPANDED: usize = 1 << 12;
@@ -148,11 +148,8 @@ impl<'s> Sweep<'s> {
             Term::Neg(a) => exponents.push(a),
             Term::Mul(a, b) => exponents.extend(self.scaled(a, b).map(|s| s.1)),
             Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let scaled = pairs
-                    .iter()
-                    .map(|&[a, b]| self.scaled(TermId(a), TermId(b)));
-                exponents.extend(scaled.flatten().map(|s| s.1));
+                let scaled = pairs(list).filter_map(|(a, b)| self.scaled(a, b));
+                exponents.extend(scaled.map(|s| s.1));
             }
             _ => {}
         }
@@ -296,11 +293,9 @@ impl<'s> Sweep<'s> {
                 (values, self.table.mul(self.size(a), self.size(b)))
             }
             Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
                 let mut values = vec![0; n];
                 let mut all: Option<Size> = None;
-                for &[a, b] in pairs {
-                    let (a, b) = (TermId(a), TermId(b));
+                for (a, b) in pairs(list) {
                     let (x, y) = (self.value(a)?, self.value(b)?);
                     for (i, f) in self.fields.iter().enumerate() {
                         values[i] = f.p.add(values[i], f.p.mul(x[i], y[i]));
@@ -477,10 +472,9 @@ impl<'s> Sweep<'s> {
             Term::Mul(a, b) => self.product(a, b),
             Term::Div(..) => self.expanded(&[t]),
             Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
                 let mut form = Linear::constant(n, Dyadic::ZERO);
-                for &[a, b] in pairs {
-                    let part = self.product(TermId(a), TermId(b))?;
+                for (a, b) in pairs(list) {
+                    let part = self.product(a, b)?;
                     form.add(&part, &self.fields)?;
                 }
                 Some(form)
@@ -565,13 +559,12 @@ impl<'s> Sweep<'s> {
                     }
                 }
                 (Term::Sum(list), _) => {
-                    let (pairs, _) = list.as_chunks::<2>();
-                    if pairs.len() > MAX_EXPANDED {
+                    if list.len() / 2 > MAX_EXPANDED {
                         return None;
                     }
-                    for &[a, b] in pairs {
+                    for (a, b) in pairs(list) {
                         let mut factors = factors.clone();
-                        factors.extend([TermId(a), TermId(b)]);
+                        factors.extend([a, b]);
                         stack.push((c, m, factors));
                     }
                 }

@@ -12,7 +12,7 @@ use crate::norm::poly::PTerm;
 use crate::norm::rat::Coef;
 use crate::norm::ring::{Fail, Ring};
 use crate::norm::value::Val;
-use crate::term::{BitsOp, Term, TermId};
+use crate::term::{BitsOp, Term, TermId, pairs};
 
 /// What a term is a link of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +69,7 @@ impl Normalizer<'_> {
                     scaled
                 }
                 Term::Sum(list) => {
-                    let (pairs, _) = list.as_chunks::<2>();
-                    for &[a, b] in pairs {
-                        let (a, b) = (TermId(a), TermId(b));
+                    for (a, b) in pairs(list) {
                         if self.symbols[a.0 as usize] != 0 && self.symbols[b.0 as usize] != 0 {
                             continue;
                         }
@@ -94,9 +92,7 @@ impl Normalizer<'_> {
                     scaled
                 }
                 Term::BitsSum(list) => {
-                    let (pairs, _) = list.as_chunks::<2>();
-                    for &[a, b] in pairs {
-                        let (a, b) = (TermId(a), TermId(b));
+                    for (a, b) in pairs(list) {
                         let scaled = self.scaled_bits(a, b);
                         stack.extend([(a, scaled), (b, scaled)]);
                     }
@@ -157,11 +153,10 @@ impl Normalizer<'_> {
                     sum.stack.push((a, k));
                 }
                 Term::Sum(list) => {
-                    let (pairs, _) = list.as_chunks::<2>();
-                    sum.flat.reserve(pairs.len());
-                    self.ring.charge(pairs.len()).map_err(fail)?;
-                    for &[a, b] in pairs {
-                        self.product(TermId(a), TermId(b), k, &mut sum, top)?;
+                    sum.flat.reserve(list.len() / 2);
+                    self.ring.charge(list.len() / 2).map_err(fail)?;
+                    for (a, b) in pairs(list) {
+                        self.product(a, b, k, &mut sum, top)?;
                     }
                 }
                 Term::Mul(a, b) => self.product(a, b, k, &mut sum, top)?,

@@ -3,7 +3,7 @@
 use super::cond::Cond;
 use super::{Extended, LAST_OVERFLOW, Lift};
 use crate::term::rebuild::copy;
-use crate::term::{Fun, Term, TermId, TermStore};
+use crate::term::{Fun, Term, TermId, TermStore, pairs};
 
 impl Lift<'_> {
     /// What a term of `from` is, whose children are done.
@@ -94,11 +94,10 @@ impl Lift<'_> {
                 Some(self.negated(x))
             }
             Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
                 let mut products = Vec::new();
-                let mut factors = Vec::with_capacity(pairs.len());
-                for &[a, b] in pairs {
-                    let (x, y) = (of(self, TermId(a))?, of(self, TermId(b))?);
+                let mut factors = Vec::with_capacity(list.len() / 2);
+                for (a, b) in pairs(list) {
+                    let (x, y) = (of(self, a)?, of(self, b)?);
                     let (product, x, y) = self.mul(x, y)?;
                     products.push(product);
                     factors.push((x, y));

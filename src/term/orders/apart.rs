@@ -15,7 +15,7 @@ use num_rational::BigRational;
 use num_traits::Signed;
 use rustc_hash::FxHashMap;
 
-use crate::term::{ArrayId, Fun, Term, TermId, TermStore, show};
+use crate::term::{ArrayId, Fun, Term, TermId, TermStore, pairs, show};
 
 /// Terms that are kept, and those that are looked at for one question.
 const MAX_KEPT: usize = 1 << 17;
@@ -132,8 +132,7 @@ impl Apart {
             Term::OfInt { signed: false, .. } => Known::between((0.0, true), (INF, false)),
             Term::Add(a, b) => of(a).add(of(b)),
             Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                let products = pairs.iter().map(|&[a, b]| product(TermId(a), TermId(b)));
+                let products = pairs(list).map(|(a, b)| product(a, b));
                 products.reduce(Known::add).unwrap_or(NOTHING)
             }
             Term::Neg(a) => of(a).negated(),

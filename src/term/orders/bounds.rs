@@ -11,7 +11,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::term::overflow::Narrow;
-use crate::term::{ArrayId, Fun, Term, TermId, TermStore, show};
+use crate::term::{ArrayId, Fun, Term, TermId, TermStore, pairs, show};
 
 /// Terms that are looked at for one question.
 const MAX_TERMS: usize = 1 << 12;
@@ -159,10 +159,7 @@ impl TermStore {
             Term::Elem { .. } => self.element_ends(t).unwrap_or(ANY),
             Term::OfInt { signed: false, .. } => (0.0, f64::INFINITY),
             Term::Add(a, b) => add(of(a), of(b)),
-            Term::Sum(list) => {
-                let (pairs, _) = list.as_chunks::<2>();
-                sum(pairs.iter().map(|&[a, b]| product(TermId(a), TermId(b))))
-            }
+            Term::Sum(list) => sum(pairs(list).map(|(a, b)| product(a, b))),
             Term::Mul(a, b) => product(a, b),
             Term::Neg(a) => negated(of(a)),
             Term::Div(a, b) => {

@@ -10,7 +10,8 @@ use super::Sample::Bits;
 use super::{Open, Real, Sample, Truth, constant};
 use crate::kernel::Fmt;
 use crate::term::{
-    ArrayId, BitsOp, ICmp, Sort, Term, TermId, TermStore, decode, fold_bits, fold_compare, sext,
+    ArrayId, BitsOp, ICmp, Sort, Term, TermId, TermStore, decode, fold_bits, fold_compare, pairs,
+    sext,
 };
 
 /// Integers beyond which a double is not exact.
@@ -172,11 +173,10 @@ pub(super) fn step(
         ),
         Term::BitsOp(op, a, b) => operation(op, width(t), of(a)?, of(b)?)?,
         Term::BitsSum(list) => {
-            let (pairs, _) = list.as_chunks::<2>();
             let w = width(t);
             let mut sum = (0, 0);
-            for &[a, b] in pairs {
-                let product = operation(BitsOp::Mul, w, of(TermId(a))?, of(TermId(b))?)?;
+            for (a, b) in pairs(list) {
+                let product = operation(BitsOp::Mul, w, of(a)?, of(b)?)?;
                 sum = operation(BitsOp::Add, w, sum, product)?;
             }
             sum
