@@ -31,9 +31,8 @@ mod command_lines;
 mod number_args;
 mod several;
 
-use cli::{
-    Cli, Command, DumpArgs, Flags, Format, GateArgs, OutputArgs, Question, ServeArgs, Stage,
-};
+use cli::shared::{Flags, Format, OutputArgs};
+use cli::{Cli, Command, DumpArgs, GateArgs, Question, ServeArgs, Stage};
 use command_lines::Line;
 
 /// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
@@ -164,7 +163,7 @@ impl Outputs {
                 ("--format", Some(v)) => out.format = Format::parse(v).unwrap_or(out.format),
                 (_, Some(v)) if v.contains('{') => {}
                 ("--output", Some(v)) => out.file = Some(PathBuf::from(v)),
-                ("--also", Some(v)) => out.also.extend(cli::also(v)),
+                ("--also", Some(v)) => out.also.extend(cli::shared::also(v)),
                 _ => {}
             }
         }

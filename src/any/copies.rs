@@ -13,7 +13,7 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.14.5.15, 9.7.14.5.16 and 9.7.9.25.3.
 
-use super::conflicts::conflict;
+use super::apart::conflict;
 use super::expr::{Id, Order};
 use super::gates::{Holds, together};
 use super::prover::Prover;

@@ -25,6 +25,7 @@ use crate::spec::{self, KernelSpec, Layers, Limits, Settings, Which};
 use crate::work;
 
 mod addresses;
+mod apart;
 mod assumed;
 mod barriers;
 mod conditions;

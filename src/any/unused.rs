@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::conflicts::apart_always;
+use super::apart::apart_always;
 use super::prover::Prover;
 use super::state::{Accessed, Does};
 use crate::answer::{Finding, Part, Site, WarningKind};

@@ -15,13 +15,13 @@
 
 use rayon::prelude::*;
 
+use super::asked::Pair;
 use super::goal::{Condition, Pairs};
 use super::limits::{NAMES, ROUNDS, SEARCHES};
 use super::names;
 use super::options::Options;
 use super::prove::{Failure, Proof, Prover};
 use super::refute::{self, Budget, Search};
-use super::round::Pair;
 use super::ruling::{Ruling, Rulings, Why};
 use super::tactics::{self, FORMS, SPLITS, points, readings};
 use crate::progress;

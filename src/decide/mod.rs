@@ -15,6 +15,7 @@
 
 use rustc_hash::FxHashSet;
 
+mod asked;
 pub(crate) mod bounds;
 mod canon;
 mod claim;

@@ -16,10 +16,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::asked::Pair;
 use super::canon::Canon;
 use super::goal::{Condition, Pairs};
 use super::limits::{self, NAMES};
-use super::round::Pair;
 use crate::kernel::Fmt;
 use crate::norm::{Polynomials, probable};
 use crate::term::rebuild::copy;

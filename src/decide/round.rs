@@ -4,32 +4,18 @@
 //! that the result is the same for any number of threads. Each chunk has a scratch of its own, in
 //! which what its elements share is normalised once; so there are few chunks, and little work is one.
 
+use super::asked::Pair;
 use rayon::prelude::*;
 
 use super::goal::Condition;
-use super::limits::{Names, ROUNDS};
+use super::limits::ROUNDS;
 use super::names;
-use super::options::Options;
 use super::prove::{Proof, Prover};
 use super::ruling::{Ruling, Why};
 use super::tactic::Tactic;
 use super::tactics;
 use crate::progress;
-use crate::term::TermStore;
 use crate::work;
-
-/// A store with both kernels, and how to decide.
-#[derive(Clone, Copy)]
-pub(crate) struct Pair<'a> {
-    pub store: &'a TermStore,
-    pub options: &'a Options,
-    /// A bound on the work of a comparison of forms.
-    pub work: Option<u64>,
-    /// The terms were made without special values.
-    pub of_reals: bool,
-    /// Bounds from which on sums of both kernels get symbols.
-    pub names: Option<&'a Names>,
-}
 
 impl Pair<'_> {
     pub(crate) fn late(&self) -> bool {

@@ -6,8 +6,8 @@ use super::types::Shown;
 use crate::decide::refute::cells::Cell;
 use crate::decide::refute::links::concrete;
 use crate::spec::{Arrays, ElemTy, Origin};
+use crate::term::dyadic::Interval;
 use crate::term::eval::Value;
-use crate::term::interval::Interval;
 use crate::term::show::{self, Bounds};
 use crate::term::{ArrayId, TermId, TermStore, gather};
 

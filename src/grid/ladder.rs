@@ -13,7 +13,7 @@ use crate::explore::{Reason, Refinement, Stage, Step};
 use crate::kernel::awaits::awaits;
 use crate::sim::strong::hold::{Plan, Steps};
 use crate::sim::unused::Foreign;
-use crate::sim::{Finding, Noting, UnknownKind};
+use crate::sim::{self, Finding, Noting, Program, UnknownKind};
 use crate::spec::{Converged, Resolved};
 use crate::term::ArrayId;
 
@@ -29,6 +29,7 @@ pub(super) struct Grid<'a> {
     modes: [OnceCell<Resolved>; 2 * (1 + Converged::ALL.len())],
     /// What orders have in common.
     plan: OnceCell<Plan>,
+    program: OnceCell<Arc<Program>>,
 }
 
 /// What a run of CTAs is told.
@@ -79,6 +80,24 @@ impl<'a> Grid<'a> {
             ranks,
             modes: Default::default(),
             plan: OnceCell::new(),
+            program: OnceCell::new(),
+        }
+    }
+
+    /// What the text of the kernel says.
+    fn program(&self) -> Arc<Program> {
+        let Subject {
+            kernel, resolved, ..
+        } = self.subject;
+        let program = || Arc::new(Program::new(kernel, &resolved.mode));
+        self.program.get_or_init(program).clone()
+    }
+
+    /// What a CTA is told before its first run.
+    fn knowledge(&self, subject: &Subject) -> sim::Knowledge {
+        sim::Knowledge {
+            program: Some(self.program()),
+            ..subject.knowledge()
         }
     }
 
@@ -123,6 +142,7 @@ impl<'g> Stage for &'g Grid<'_> {
         let limits = subject.limits(subject.deciding.limits.memory);
         if let Some(first) = &known.order {
             let mut noting = Noting::default();
+            noting.known.program = Some(grid.program());
             noting.known.order = Some(Plan {
                 first: first.clone(),
                 ..grid.plan().clone()
@@ -142,7 +162,7 @@ impl<'g> Stage for &'g Grid<'_> {
         crate::progress::begin(crate::progress::Stage::Simulate, runs.len() as u64);
         if let &[rank] = &runs[..] {
             let noting = Noting {
-                known: subject.knowledge(),
+                known: grid.knowledge(&subject),
                 ..Noting::default()
             };
             let outcome = subject.settled(rank, &limits, &noting);
@@ -155,7 +175,13 @@ impl<'g> Stage for &'g Grid<'_> {
                 wrote: Elements::new(),
             });
         }
-        match Whole::new(subject, &known.written, known.foreign.clone()).run(&runs) {
+        let foreign = known.foreign.clone();
+        let of_each = sim::Knowledge {
+            tracked: known.written.clone(),
+            foreign: foreign.map(Arc::new),
+            ..grid.knowledge(&subject)
+        };
+        match Whole::new(subject, of_each).run(&runs) {
             Ok(whole) => Ran::Apart(Box::new(whole)),
             Err(obstacle) => Ran::Open(obstacle),
         }

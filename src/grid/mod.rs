@@ -12,10 +12,8 @@
 //! Not claimed: anything about CTAs that were not run, or about launches that overlap.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
 use crate::bits::canon::{self, Canon, Reader};
@@ -28,7 +26,6 @@ use crate::sim::footprint::Access;
 use crate::sim::join::add_counts;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::strong;
-use crate::sim::unused::Foreign;
 use crate::sim::{
     self, Conditional, DefectKind, Finding, Knowledge, Noting, Outcome, Seen, Side, Site, Stats,
     UnknownKind, Watch,
@@ -289,16 +286,12 @@ struct Whole<'a> {
 }
 
 impl<'a> Whole<'a> {
-    fn new(subject: Subject<'a>, written: &FxHashSet<ArrayId>, foreign: Option<Foreign>) -> Self {
+    fn new(subject: Subject<'a>, known: Knowledge) -> Self {
         Whole {
             subject,
             noting: Noting {
-                accesses: Some(written.clone()),
-                known: Knowledge {
-                    tracked: written.clone(),
-                    foreign: foreign.map(Arc::new),
-                    ..subject.knowledge()
-                },
+                accesses: Some(known.tracked.clone()),
+                known,
                 ..Noting::default()
             },
             between: Between::new(subject.kernel),

@@ -3,12 +3,14 @@
 //! That is one order of the CTAs, in which counters, flags and float sums in memory have the values that they have
 //! in it. What other orders would change is found as elsewhere, by `between`, from the accesses of each CTA.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
 use crate::kernel::Pc;
 use crate::sim::numbers::Memory;
 use crate::sim::strong::{concerns, waits};
-use crate::sim::{Finding, Knowledge, Noting, UnknownKind};
+use crate::sim::{Finding, Knowledge, Noting, Program, UnknownKind};
 use crate::term::ArrayId;
 
 use super::ladder::plan;
@@ -46,7 +48,15 @@ fn each(subject: &Subject, ranks: &[u64], stuck: bool) -> (Covered, Option<Memor
     let (ranks, count) = (&subject.runs(ranks)[..], ranks.len());
     let arrays = 0..subject.arrays.0.len() as u32;
     let all: FxHashSet<ArrayId> = arrays.map(ArrayId).collect();
-    let mut whole = Whole::new(*subject, &all, None);
+    let known = Knowledge {
+        tracked: all,
+        program: Some(Arc::new(Program::new(
+            subject.kernel,
+            &subject.resolved.mode,
+        ))),
+        ..subject.knowledge()
+    };
+    let mut whole = Whole::new(*subject, known);
     let limits = subject.limits(subject.deciding.limits.memory);
     let together = subject.resolved.mode.together;
     // One after the other, CTAs that wait for each other get nowhere.

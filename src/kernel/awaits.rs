@@ -26,13 +26,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use super::bodies::{MAX_BODY, body, computes, may_wait, successors, targets};
 use super::demand::demanded;
-use super::operands::{Next, next, uses};
+use super::operands::uses;
 use super::relays::relay;
-use super::{AtomOp, BarKind, Kernel, Op, Pc, RegId, Sem, Space, Src};
-
-/// Instructions of the longest body.
-const MAX_BODY: usize = 256;
+use super::{Kernel, Op, Pc, RegId, Sem, Src};
 
 /// Words of liveness that are kept; kernels that need more have no loops that wait.
 const MAX_WORDS: usize = 1 << 24;
@@ -494,21 +492,6 @@ fn written(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>) -> FxHashSet<RegId> {
     written
 }
 
-/// Instructions that a jump leads to.
-pub fn targets(kernel: &Kernel) -> FxHashSet<u32> {
-    let mut out = FxHashSet::default();
-    for pc in 0..kernel.insts.len() as u32 {
-        match next(kernel, Pc(pc)) {
-            Next::Jump { target, .. } => {
-                out.insert(target.0);
-            }
-            Next::Table { targets, .. } => out.extend(targets.iter().map(|t| t.0)),
-            Next::Fall | Next::End { .. } => {}
-        }
-    }
-    out
-}
-
 /// Where the straight code that leads to an access begins: who comes to the access comes through it.
 fn cut(kernel: &Kernel, targets: &FxHashSet<u32>, pc: Pc) -> u32 {
     cut_through(kernel, targets, pc, |_| false)
@@ -530,74 +513,6 @@ fn cut_through(
         at -= 1;
     }
     at
-}
-
-/// An access that a loop can wait at: one that reads a single word of memory which other threads write.
-pub(super) fn may_wait(op: &Op) -> bool {
-    let shared = |s: Space| matches!(s, Space::Generic | Space::Global | Space::Shared);
-    match op {
-        Op::Ld { access, dsts, .. } => shared(access.space) && !access.nc && dsts.len() == 1,
-        Op::Atom {
-            access,
-            op,
-            lanes: 1,
-            dsts,
-            ..
-        } => {
-            // Those that can leave memory as it is.
-            let idle = match op {
-                AtomOp::Cas
-                | AtomOp::Exch
-                | AtomOp::Or
-                | AtomOp::And
-                | AtomOp::Add
-                | AtomOp::Max
-                | AtomOp::Min => true,
-                AtomOp::Xor | AtomOp::Inc | AtomOp::Dec => false,
-            };
-            idle && shared(access.space) && dsts.len() == 1
-        }
-        _ => false,
-    }
-}
-
-/// The ways from an access to one of the polls on which nothing happens; `None` if there is none.
-pub(super) fn body(
-    kernel: &Kernel,
-    pc: Pc,
-    (polls, inner): (&FxHashSet<u32>, &FxHashSet<u32>),
-) -> Option<FxHashSet<u32>> {
-    let mut order: Vec<(u32, Vec<u32>)> = Vec::new();
-    let mut seen: FxHashSet<u32> = FxHashSet::default();
-    let mut work = vec![pc.0 + 1];
-    while let Some(at) = work.pop() {
-        if polls.contains(&at) || !seen.insert(at) {
-            continue;
-        }
-        let inst = kernel.insts.get(at as usize)?;
-        if !is_quiet(&inst.op) && !inner.contains(&at) {
-            continue;
-        }
-        if order.len() == MAX_BODY {
-            return None;
-        }
-        let to = successors(kernel, Pc(at));
-        work.extend(&to);
-        order.push((at, to));
-    }
-    let mut inside: FxHashSet<u32> = FxHashSet::default();
-    loop {
-        let before = inside.len();
-        for (at, to) in &order {
-            if to.iter().any(|t| polls.contains(t) || inside.contains(t)) {
-                inside.insert(*at);
-            }
-        }
-        if inside.len() == before {
-            break;
-        }
-    }
-    inside.contains(&(pc.0 + 1)).then_some(inside)
 }
 
 /// Where a loop can be left to.
@@ -622,43 +537,6 @@ fn exits(kernel: &Kernel, pc: Pc, body: &FxHashSet<u32>, polls: &FxHashSet<u32>)
     out.sort_unstable();
     out.dedup();
     out
-}
-
-/// The instructions that may come after one.
-pub(crate) fn successors(kernel: &Kernel, pc: Pc) -> Vec<u32> {
-    match next(kernel, pc) {
-        Next::Fall => vec![pc.0 + 1],
-        Next::Jump { target, fall } => {
-            let mut out = vec![target.0];
-            out.extend(fall.then_some(pc.0 + 1));
-            out
-        }
-        Next::Table { targets, fall } => {
-            let mut out: Vec<u32> = targets.iter().map(|t| t.0).collect();
-            out.extend(fall.then_some(pc.0 + 1));
-            out
-        }
-        Next::End { fall } => fall.then_some(pc.0 + 1).into_iter().collect(),
-    }
-}
-
-/// True if an instruction changes nothing but registers, or nothing at all.
-fn is_quiet(op: &Op) -> bool {
-    // Threads that only vote whether all may go on wait with the one that looks.
-    let votes = matches!(
-        op,
-        Op::Bar {
-            kind: BarKind::RedBool { .. },
-            count: None,
-            ..
-        }
-    );
-    computes(op) || votes || matches!(op, Op::Fence { .. })
-}
-
-/// True if an instruction writes registers alone, of which a clock is one, or leads elsewhere.
-fn computes(op: &Op) -> bool {
-    op.is_pure() || matches!(op, Op::Special { .. } | Op::Bra { .. } | Op::Nop)
 }
 
 /// True if a clock decides in a body more than how long a round takes.

@@ -12,7 +12,7 @@
 //! a shuffle from the own lane), memory of the thread's own, and all other memory between two synchronisations, where a
 //! compiler knows what it stored. Too many additions may be named so, never too few.
 
-use super::awaits::successors;
+use super::bodies::successors;
 use super::effects::{Orders, Results};
 use super::{FloatOp, Fmt, Kernel, Op, Pc, Rnd, Space};
 

@@ -16,6 +16,7 @@ use crate::answer::finding::Frame;
 use crate::diag::{Source, Span};
 
 pub mod awaits;
+pub(crate) mod bodies;
 pub mod conditions;
 pub mod counters;
 pub mod effects;

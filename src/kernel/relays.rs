@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::awaits::{body, may_wait, successors};
+use super::bodies::{body, may_wait, successors};
 use super::operands::uses;
 use super::{BarKind, Guard, Inst, Kernel, Op, Pc, RegId, Sem, ShflMode, Space, Src};
 

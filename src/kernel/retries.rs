@@ -23,7 +23,8 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use super::awaits::{Live, targets};
+use super::awaits::Live;
+use super::bodies::targets;
 use super::rechecked::rechecked;
 use super::{
     Access, Addr, AtomOp, Cmp, FloatMods, FloatOp, Inst, IntOp, Kernel, NumTy, Op, Pc, RegId, Sem,

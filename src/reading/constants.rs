@@ -28,7 +28,7 @@ use super::Reading;
 use crate::answer::{Assumption, AssumptionKind};
 use crate::kernel::Fmt;
 use crate::spec::Limits;
-use crate::term::interval::Interval;
+use crate::term::dyadic::Interval;
 use crate::term::rebuild::rebuild;
 use crate::term::{Fun, Term, TermId, TermStore, encode_exact, pow2, show};
 use forms::{KINDS, simple, with_partners};

@@ -8,5 +8,6 @@ pub mod human;
 mod identities;
 pub mod json;
 pub mod junit;
+mod place;
 mod rounding;
 pub mod sarif;

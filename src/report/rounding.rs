@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use anstyle::Style;
 use maud::{Markup, html};
 
-use super::human::place;
+use super::place::place;
 use crate::answer::rounding::{
     Bound, Close, Error, Measured, Rounding, Spread, downwards, upwards,
 };

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::answer::Failure;
 
 use super::answer;
-use super::request::{Launch, Prepare};
+use super::kernel::Launch;
+use super::request::Prepare;
 use super::subject::Subject;
 
 /// Most references that are held.
@@ -103,7 +104,7 @@ impl Handles {
 
 #[cfg(test)]
 mod tests {
-    use super::super::request::Kernel;
+    use super::super::kernel::Kernel;
     use super::*;
 
     fn prepared(handles: &mut Handles, bytes: usize) -> String {

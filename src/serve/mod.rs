@@ -25,6 +25,8 @@ use crate::spec::limits;
 mod answer;
 pub mod client;
 mod handles;
+mod job;
+mod kernel;
 mod pool;
 mod request;
 mod several;

@@ -15,8 +15,10 @@ use crate::answer::Failure;
 use crate::spec::limits;
 
 use super::handles::Prepared;
-use super::request::{How, Launch, Request};
-use super::worker::{Job, Reference, STARTED, lost};
+use super::job::{Job, Reference};
+use super::kernel::Launch;
+use super::request::{How, Request};
+use super::worker::{STARTED, lost};
 use super::{Options, Work, answer};
 
 /// References that one worker holds.

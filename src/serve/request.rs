@@ -1,6 +1,5 @@
 //! What a client can ask for, as it stands in a line.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -12,6 +11,7 @@ use crate::ask::{self, QUESTIONS, Question, Roles, Sizes};
 use crate::spec::limits::DEFAULT_TIMEOUT;
 
 use super::answer;
+use super::kernel::Launch;
 use super::subject::Subject;
 
 /// A line that was read: its id, and the request or what is wrong with it.
@@ -49,9 +49,6 @@ pub(super) enum Request {
         handle: String,
     },
 }
-
-/// Keys of a manifest.
-pub(super) type Launch = Map<String, Value>;
 
 /// `prepare`.
 #[derive(Clone, Debug, Deserialize)]
@@ -172,71 +169,6 @@ pub struct How {
     /// Formats that come as texts beside the object.
     #[serde(default)]
     pub formats: Vec<String>,
-}
-
-/// A kernel: a file, or a text with the name that reports give it. A reference may be a formula.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Kernel {
-    /// A file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    path: Option<PathBuf>,
-    /// PTX.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    /// A name for the text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    /// A formula in the place of a kernel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    formula: Option<String>,
-}
-
-/// Where a kernel's text is.
-pub enum Origin<'a> {
-    /// It is a formula.
-    Formula(&'a str),
-
-    /// In a file.
-    File(&'a Path),
-    /// Here, with its name.
-    Text(&'a str, &'a str),
-}
-
-impl Kernel {
-    /// A text with its name.
-    pub fn text(text: String, name: String) -> Kernel {
-        Kernel {
-            path: None,
-            text: Some(text),
-            name: Some(name),
-            formula: None,
-        }
-    }
-
-    /// True for a formula.
-    pub fn is_formula(&self) -> bool {
-        self.formula.is_some()
-    }
-
-    /// Where its text is; `role` names a text that has no name.
-    pub fn origin<'a>(&'a self, role: &'a str) -> Result<Origin<'a>, Failure> {
-        let name = self.name.as_deref();
-        let why = match (&self.path, &self.text, &self.formula) {
-            (None, None, Some(formula)) if formula.starts_with('@') => {
-                "the text of a formula belongs here, not the file that holds it"
-            }
-            (None, None, Some(formula)) if name.is_none() => return Ok(Origin::Formula(formula)),
-            // A name with a NUL is that of a text in a worker, and of no file.
-            (Some(path), None, None) if path.as_os_str().as_encoded_bytes().contains(&0) => {
-                "no path has a NUL in it"
-            }
-            (Some(path), None, None) if name.is_none() => return Ok(Origin::File(path)),
-            (None, Some(text), None) => return Ok(Origin::Text(text, name.unwrap_or(role))),
-            _ => "a kernel is {\"path\": ...} or {\"text\": ..., \"name\": ...}",
-        };
-        Err(answer::usage(format!("{role}: {why}")))
-    }
 }
 
 impl Line {

@@ -5,9 +5,10 @@ use crate::input::Files;
 use crate::spec::Settings;
 
 use super::answer;
-use super::request::Launch;
+use super::job::Job;
+use super::kernel::Launch;
 use super::subject::Subject;
-use super::worker::{self, Job};
+use super::worker;
 
 /// The launch of a job, and the smallest one that it is compared with.
 pub(super) fn beside(job: &Job, files: &Files) -> Result<[Settings; 2], Failure> {

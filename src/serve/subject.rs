@@ -12,14 +12,14 @@ use crate::input;
 use crate::spec::manifest::Side;
 
 use super::answer;
-use super::request::{Kernel, Launch, Origin};
+use super::kernel::{Kernel, Launch, Origin};
 
 /// Keys of a launch that say which kernel it is of.
 const KERNEL: [&str; 3] = ["path", "text", "name"];
 
 /// One side of a request.
 #[derive(Clone, Debug)]
-pub enum Subject {
+pub(super) enum Subject {
     /// A kernel or a formula.
     One(Kernel),
     /// Launches, one after the other, each with what is said of it.
@@ -77,12 +77,12 @@ impl Serialize for Subject {
 
 impl Subject {
     /// True for a formula.
-    pub fn is_formula(&self) -> bool {
+    pub(super) fn is_formula(&self) -> bool {
         matches!(self, Subject::One(kernel) if kernel.is_formula())
     }
 
     /// Its kernels, each with the word that names a text without a name.
-    pub fn kernels(&self, role: &str) -> Vec<(&Kernel, String)> {
+    pub(super) fn kernels(&self, role: &str) -> Vec<(&Kernel, String)> {
         match self {
             Subject::One(kernel) => vec![(kernel, role.to_string())],
             Subject::Sequence(list) => {
@@ -95,7 +95,7 @@ impl Subject {
     }
 
     /// The same with the texts of its files as they are now, and their bytes together.
-    pub fn held(&self, role: &str) -> Result<(Subject, usize), Failure> {
+    pub(super) fn held(&self, role: &str) -> Result<(Subject, usize), Failure> {
         let mut bytes = 0;
         let mut read = |kernel: &Kernel, role: &str| {
             let held = match kernel.origin(role)? {
@@ -123,7 +123,7 @@ impl Subject {
     }
 
     /// What a manifest would say of it, with the name of each of its files.
-    pub fn side(&self, files: Vec<std::path::PathBuf>) -> Result<Side, Failure> {
+    pub(super) fn side(&self, files: Vec<std::path::PathBuf>) -> Result<Side, Failure> {
         let launches = match self {
             Subject::One(_) => {
                 return Ok(files.into_iter().next().map_or(Side::default(), Side::path));
@@ -137,7 +137,7 @@ impl Subject {
     }
 
     /// What a manifest would say of each of its kernels, with the name of its file.
-    pub fn launches(&self, files: Vec<std::path::PathBuf>) -> Result<Vec<Side>, Failure> {
+    pub(super) fn launches(&self, files: Vec<std::path::PathBuf>) -> Result<Vec<Side>, Failure> {
         let list = match self {
             Subject::One(_) => return Ok(files.into_iter().map(Side::path).collect()),
             Subject::Sequence(list) => list,

@@ -9,7 +9,6 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::answer::Failure;
@@ -22,42 +21,14 @@ use crate::spec::manifest::Side;
 use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
 
 use super::answer;
-use super::request::{How, Launch, Origin};
+use super::job::{Job, Reference};
+use super::kernel::{Launch, Origin};
+use super::request::How;
 use super::several;
 use super::subject::Subject;
 
 /// The line that comes before each answer.
 pub const STARTED: &str = "started";
-
-/// A request as a worker gets it.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Job {
-    /// Of the client.
-    pub id: Value,
-    /// `prepare`, or the word of a question.
-    pub command: String,
-    /// The reference.
-    pub reference: Option<Reference>,
-    /// The optimized kernel, or the only one.
-    pub kernel: Option<Subject>,
-    /// Launch and bindings, above those of the reference.
-    pub launch: Launch,
-    /// How to answer.
-    pub how: How,
-    /// Handles that are not asked for again.
-    pub drop: Vec<String>,
-}
-
-/// A reference of a job.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Reference {
-    /// Its handle, if it has one.
-    pub handle: Option<String>,
-    /// Its text, unless the worker holds it.
-    pub kernel: Option<Subject>,
-    /// What was said when it was prepared.
-    pub launch: Launch,
-}
 
 /// What a worker holds.
 struct Worker {
@@ -342,20 +313,6 @@ pub(super) fn settle(own: &mut Option<Side>, side: Side, role: &str) -> Result<(
         }
     }
     Ok(())
-}
-
-impl Reference {
-    /// Its text, if it is a formula.
-    fn formula(&self) -> Result<Option<&str>, Failure> {
-        let Some(Subject::One(kernel)) = &self.kernel else {
-            return Ok(None);
-        };
-        let origin = Some(kernel.origin("reference"));
-        Ok(match origin.transpose()? {
-            Some(Origin::Formula(formula)) => Some(formula),
-            Some(Origin::File(_) | Origin::Text(..)) | None => None,
-        })
-    }
 }
 
 /// Further keys that a manifest has and a request has not: it has its kernels in places of their own and is one instance.

@@ -55,7 +55,7 @@ impl Machine<'_> {
         let path = self.on_path(exec, access.space, under);
         let under = path.as_ref().unwrap_or(under);
         self.stats.accesses += exec.count_ones() as u64;
-        let used = self.result_used[pc.0 as usize];
+        let used = self.program.result_used[pc.0 as usize];
         let elem = access.ty.bits() / 8 * *packed as u32;
         let elems = (elem, srcs.len() as u32);
         let size = elem * elems.1;

@@ -119,7 +119,7 @@ impl Machine<'_> {
         v: [Val; 3],
     ) {
         let rounded = |s: &Src| match s {
-            Src::Reg(r) => self.narrowed[r.0 as usize],
+            Src::Reg(r) => self.program.narrowed[r.0 as usize],
             _ => false,
         };
         if fmt != src_fmt || rounded(&src[0]) == rounded(&src[1]) || op == FloatOp::Fma {

@@ -8,6 +8,7 @@ use crate::term::ArrayId;
 
 use super::address::pins::Pins;
 use super::by_value::ByValue;
+use super::program::Program;
 use super::strong::hold;
 use super::unused::{Foreign, Unused};
 use super::ways::Plan;
@@ -27,6 +28,8 @@ pub struct Knowledge {
     pub order: Option<hold::Plan>,
     /// The seed of a schedule that is drawn at random.
     pub schedule: Option<u64>,
+    /// What the text of the kernel says in the mode of the run; found anew where nobody says it.
+    pub program: Option<Arc<Program>>,
     /// What the runs before it found out.
     pub found: FoundOut,
 }

@@ -1,6 +1,7 @@
 //! The machine: everything that the threads of one CTA, or of several that run together, share while they run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -11,7 +12,9 @@ use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
 use super::cta::Inputs;
+use super::knowledge::Knowledge;
 use super::memory::{Initial, Region, RegionKind};
+use super::program::Program;
 use super::region::{PARAM, RegionId, base, region_of};
 use super::val::Val;
 use super::value::Values;
@@ -20,6 +23,8 @@ use super::{DefectKind, Finding, Side, Site, Stats, Tid, UnknownKind, WarningKin
 
 /// The state of a run.
 pub(super) struct Machine<'k> {
+    /// What the text of the kernel says.
+    pub program: Arc<Program>,
     /// The code.
     pub kernel: &'k Kernel,
     /// The launch.
@@ -78,8 +83,6 @@ pub(super) struct Machine<'k> {
     pub executed: Vec<u64>,
     /// Serial of the next fresh symbol.
     pub fresh: u32,
-    /// Whether any instruction reads each register.
-    pub is_read: Vec<bool>,
     /// What lies between branches and their joins.
     pub branch_regions: super::branch::Regions,
     /// An example of each instruction that read uninitialised bytes; poison terms name the pc.
@@ -114,12 +117,6 @@ pub(super) struct Machine<'k> {
     pub effects: u64,
     /// That count at the end of the last turn, for how many turns it had not changed, and how many of them only waited.
     pub last_turn: (u64, u32, u32),
-    /// Whether anything may come to depend on the old value that an atomic gives.
-    pub result_used: Vec<bool>,
-    /// Whether each register may hold a value rounded to a narrower format.
-    pub narrowed: Vec<bool>,
-    /// What a run without values leaves out.
-    pub outside: Vec<crate::kernel::effects::Omitted>,
     /// How each instruction is executed.
     pub classes: Vec<super::plain::Class>,
     /// Bases of objects, and what numbers carry of them.
@@ -132,8 +129,6 @@ pub(super) struct Machine<'k> {
     pub watched: Vec<bool>,
     /// Pairs of values and places that are pending.
     pub compared: FxHashSet<(TermId, TermId, Pc, Pc)>,
-    /// The registers of lane-wise operations.
-    pub operands: super::uniform::Operands,
     /// Instructions until the next look at the limits.
     pub budget: u32,
     /// True once a limit was reached within an instruction.
@@ -218,7 +213,8 @@ fn record_with<K: Copy + Ord>(
 impl<'k> Machine<'k> {
     /// A machine with memory laid out and all threads at the first instruction; `None` if the
     /// block has more threads than a CTA can have.
-    pub(super) fn new(inputs: &Inputs<'k>, tracked: &FxHashSet<ArrayId>) -> Option<Self> {
+    pub(super) fn new(inputs: &Inputs<'k>, known: &Knowledge) -> Option<Self> {
+        let tracked = &known.tracked;
         let Inputs {
             kernel,
             launch,
@@ -228,6 +224,8 @@ impl<'k> Machine<'k> {
             side,
             limits,
         } = *inputs;
+        let program = known.program.clone();
+        let program = program.unwrap_or_else(|| Arc::new(Program::new(kernel, &mode)));
         let ctas = launch.team(mode.together);
         let shape = super::clock::Shape::several(launch.threads(), ctas.len() as u32)?;
         let team = super::cluster::Team::new(ctas, shape, launch.cluster_ctas());
@@ -374,10 +372,6 @@ impl<'k> Machine<'k> {
                 Warp::new(kernel.reg_width.len(), lanes, w * LANES as u32)
             })
             .collect();
-        let mut is_read = vec![false; kernel.reg_width.len()];
-        for inst in &kernel.insts {
-            crate::kernel::operands::uses(inst, |r| is_read[r.0 as usize] = true);
-        }
         let mut machine = Machine {
             fences: super::fences::Fences::new(kernel),
             patterns: super::mbarrier::heads::Patterns::new(kernel),
@@ -386,15 +380,12 @@ impl<'k> Machine<'k> {
             mode,
             effects: 0,
             last_turn: (0, 0, 0),
-            trails: super::trail::Trails::new(&kernel.insts, n_warps as usize),
-            result_used: crate::kernel::usage::results_used(kernel),
-            classes: super::plain::classes(kernel, values.numbers),
-            outside: Vec::new(),
-            narrowed: crate::kernel::precision::residual::narrowed(kernel),
+            trails: super::trail::Trails::new(program.kinds.clone(), n_warps as usize),
+            classes: program.classes.clone(),
             prov,
             moved: Vec::new(),
             carriers: vec![false; kernel.reg_width.len()],
-            watched: super::address::carry::watched(kernel),
+            watched: program.watched.clone(),
             kernel,
             launch,
             arrays,
@@ -445,7 +436,6 @@ impl<'k> Machine<'k> {
             fresh: first_fresh,
             first_fresh,
             ways: Default::default(),
-            is_read,
             branch_regions: Default::default(),
             unset_sites: BTreeMap::new(),
             poisons: Default::default(),
@@ -456,8 +446,8 @@ impl<'k> Machine<'k> {
             conditionals: Vec::new(),
             guarded: super::guarded::Guarded::default(),
             compared: FxHashSet::default(),
-            operands: super::uniform::Operands::new(&kernel.insts),
             global_regions,
+            program,
         };
         machine.dependents = super::dependents::Dependents::new(kernel, &mut machine.order.clocks);
         machine.take_maps();

@@ -72,6 +72,7 @@ mod outcome;
 mod packed;
 mod place;
 mod plain;
+mod program;
 mod proxy;
 mod quads;
 pub mod race;
@@ -121,6 +122,7 @@ pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use knowledge::Knowledge;
 pub use outcome::*;
 pub use place::NO_ARRAY;
+pub use program::Program;
 pub use run::{MAX_TRACE, run, run_noting};
 
 /// Rank of a thread in its CTA: x fastest.

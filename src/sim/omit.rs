@@ -149,13 +149,13 @@ impl Machine<'_> {
     /// True if the result of an instruction is left out where it depends on data.
     #[inline]
     pub(super) fn omits(&self, pc: Pc) -> bool {
-        self.values.omits && self.outside[pc.0 as usize] != Omitted::No
+        self.values.omits && self.program.omitted(pc) != Omitted::No
     }
 
     /// Executes an operation whose sources are all absent or plain bits, in all lanes; false if they are not.
     #[inline]
     pub(super) fn omit_all(&mut self, w: usize, mask: u32, pc: Pc) -> bool {
-        let (uses, defs) = self.operands.of(pc);
+        let (uses, defs) = self.program.operands.of(pc);
         let warp = &self.warps[w];
         let (mut absent, mut open) = (0, 0);
         for &r in uses {
@@ -173,7 +173,7 @@ impl Machine<'_> {
 
     /// Executes an operation in the lanes whose result is absent; gives those lanes.
     pub(super) fn omit(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> u32 {
-        let how = self.outside[pc.0 as usize];
+        let how = self.program.omitted(pc);
         if how == Omitted::No {
             return 0;
         }
@@ -195,7 +195,7 @@ impl Machine<'_> {
             }
             _ => {}
         }
-        let (uses, _) = self.operands.of(pc);
+        let (uses, _) = self.program.operands.of(pc);
         let warp = &self.warps[w];
         let (mut absent, mut symbolic) = (0, 0);
         for &r in uses {
@@ -215,7 +215,7 @@ impl Machine<'_> {
         if symbolic & done != 0 {
             self.look_at_sources(w, done, pc);
         }
-        let (_, defs) = self.operands.of(pc);
+        let (_, defs) = self.program.operands.of(pc);
         for &r in defs {
             self.warps[w].set_absent(r, done);
         }
@@ -281,8 +281,9 @@ impl Machine<'_> {
     /// Makes the run one without values, before it starts.
     pub(super) fn omit_values(&mut self) {
         self.values.omits = true;
-        self.outside = outside(self.kernel, &self.narrowed);
-        for (class, how) in self.classes.iter_mut().zip(&self.outside) {
+        let program = &self.program;
+        let outside = program.outside(|| outside(self.kernel, &program.narrowed));
+        for (class, how) in self.classes.iter_mut().zip(outside) {
             let lane_wise = matches!(
                 class,
                 Class::Int | Class::Fma | Class::Number | Class::Lanes

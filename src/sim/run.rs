@@ -7,6 +7,7 @@
 
 use std::array::from_fn;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -20,6 +21,7 @@ use super::knowledge::Knowledge;
 use super::machine::Machine;
 use super::memory::RegionKind;
 use super::omit::found_nothing;
+use super::program::Program;
 use super::residues::Residues;
 use super::schedule::Dice;
 use super::step::Flow;
@@ -53,7 +55,7 @@ impl Stage for OneCta<'_> {
 
     fn run(&self, known: &Knowledge) -> Ran {
         let (inputs, noting) = (self.inputs, self.noting);
-        let Some(mut m) = Machine::new(inputs, &known.tracked) else {
+        let Some(mut m) = Machine::new(inputs, known) else {
             let message = "a CTA has at most 1024 threads, and CTAs that run together 2048 warps";
             return Ran::limit(message.into());
         };
@@ -115,6 +117,8 @@ pub fn run_noting(inputs: &Inputs, noting: &Noting) -> Outcome {
     let stage = OneCta { inputs, noting };
     let mut known = noting.known.clone();
     known.without_values = stage.begins_without_values();
+    let program = || Arc::new(Program::new(inputs.kernel, &inputs.mode));
+    known.program.get_or_insert_with(program);
     let mut ran = refined(
         &stage,
         known,

@@ -257,7 +257,7 @@ impl Machine<'_> {
         for (r, lane, before) in old {
             let after = self.warps[w].get(r, lane);
             // Nobody sees what a register holds that nobody reads.
-            let v = if before == Val::Unset && !self.is_read[r.0 as usize] {
+            let v = if before == Val::Unset && self.program.readers(r).is_empty() {
                 after
             } else {
                 let width = self.width(r);

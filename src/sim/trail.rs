@@ -6,6 +6,8 @@
 //! it. They are the steps of the one schedule that was run, and serve a picture:
 //! nothing is decided by them.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::race::{Conflict, Finding};
@@ -32,7 +34,7 @@ struct Event {
 #[derive(Debug, Default)]
 pub(super) struct Trails {
     /// By instruction: 0 for what is not shown, else what it is.
-    kinds: Vec<u8>,
+    kinds: Arc<[u8]>,
     /// By warp: a ring, and where it is written next.
     warps: Vec<(Vec<Event>, usize)>,
     /// Races seen so far.
@@ -62,11 +64,16 @@ fn kind(op: &Op) -> u8 {
     }
 }
 
+/// What each instruction is to a trail.
+pub(super) fn kinds(insts: &[Inst]) -> Arc<[u8]> {
+    insts.iter().map(|i| kind(&i.op)).collect()
+}
+
 impl Trails {
     /// Empty trails.
-    pub(super) fn new(insts: &[Inst], warps: usize) -> Trails {
+    pub(super) fn new(kinds: Arc<[u8]>, warps: usize) -> Trails {
         Trails {
-            kinds: insts.iter().map(|i| kind(&i.op)).collect(),
+            kinds,
             warps: vec![(Vec::new(), 0); warps],
             ..Trails::default()
         }

@@ -8,7 +8,7 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use super::interval::{Dyadic, Interval};
+use super::dyadic::{Dyadic, Interval};
 use super::value::Value;
 use super::{Class, Fun, RCmp};
 use crate::kernel::Fmt;

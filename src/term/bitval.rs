@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
 
-use super::interval::Dyadic;
+use super::dyadic::Dyadic;
 use super::value::Value;
 use super::{BitsOp, NotFinite};
 use crate::kernel::Fmt;

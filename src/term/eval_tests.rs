@@ -5,8 +5,8 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use proptest::prelude::*;
 
+use super::dyadic::Interval;
 use super::eval::{Cone, Inputs, Mode, Value, evaluate};
-use super::interval::Interval;
 use super::*;
 
 const EXACT: Mode = Mode::exact(128);

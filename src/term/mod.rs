@@ -32,6 +32,7 @@ mod bitval;
 mod build;
 mod compare_sums;
 pub mod conditions;
+pub mod dyadic;
 mod encoding;
 pub mod enumerate;
 mod equation;

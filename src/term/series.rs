@@ -14,7 +14,7 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{Signed, ToPrimitive, Zero};
 
-use super::interval::{Dyadic, Interval, Round};
+use super::dyadic::{Dyadic, Interval, Round};
 
 /// Bits beyond the wanted precision.
 const GUARD: u32 = 48;

@@ -56,7 +56,7 @@ pub fn number(q: &BigRational) -> String {
     if q.numer().bits() <= 8 && q.denom().bits() <= 6 {
         return q.to_string();
     }
-    let i = super::interval::Interval::from_rational(q, 64);
+    let i = super::dyadic::Interval::from_rational(q, 64);
     let v = i.lo.to_f64();
     if v != 0.0 && (v.abs() < 1e-4 || v.abs() >= 1e15) {
         return format!("{v:e}");

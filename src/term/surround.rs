@@ -2,7 +2,7 @@
 
 use num_bigint::{BigInt, BigUint, Sign};
 
-use super::interval::Dyadic;
+use super::dyadic::Dyadic;
 use super::series;
 use crate::kernel::FloatOp;
 

@@ -2,7 +2,7 @@
 
 use num_rational::BigRational;
 
-use super::interval::Interval;
+use super::dyadic::Interval;
 use crate::kernel::Fmt;
 
 /// What a term is at one input.

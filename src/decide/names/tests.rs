@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
+use crate::decide::asked::Pair;
 use crate::decide::goal::Condition;
 use crate::decide::limits::Names;
 use crate::decide::options::Options;
-use crate::decide::round::Pair;
 use crate::decide::ruling::Ruling;
 use crate::decide::tactics::FORMS;
 use crate::kernel::Fmt;

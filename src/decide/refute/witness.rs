@@ -21,8 +21,8 @@ use crate::decide::limits::APART;
 use crate::decide::masks;
 use crate::spec::Arrays;
 use crate::term::approx::Fast;
+use crate::term::dyadic::{Dyadic, Interval, Round};
 use crate::term::eval::{Cone, Mode, Value};
-use crate::term::interval::{Dyadic, Interval, Round};
 use crate::term::{ArrayId, Fun, Sort, Term, TermId, TermStore};
 
 /// How many times larger than all scores a finite mask is.

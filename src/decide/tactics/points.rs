@@ -12,11 +12,11 @@
 use rayon::prelude::*;
 
 use super::FORMS;
+use crate::decide::asked::Pair;
 use crate::decide::goal::Condition;
 use crate::decide::limits::ROUNDS;
 use crate::decide::options::Options;
 use crate::decide::prove::{By, Proof, Proved, Prover, conjunction};
-use crate::decide::round::Pair;
 use crate::decide::ruling::{Chance, Ruling, Rulings, Why};
 use crate::norm::{self, probable};
 use crate::spec::limits;

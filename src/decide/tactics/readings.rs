@@ -9,10 +9,10 @@
 use std::iter::repeat_n;
 
 use super::{FORMS, SPLITS, points};
+use crate::decide::asked::Pair;
 use crate::decide::canon::{Canon, SIGN_WORK};
 use crate::decide::goal::{Condition, Pairs};
 use crate::decide::limits::ROUNDS;
-use crate::decide::round::Pair;
 use crate::decide::ruling::{Ruling, Rulings};
 use crate::reading::Reading;
 use crate::reading::constants::Readings;

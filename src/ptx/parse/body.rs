@@ -5,11 +5,11 @@
 use std::cell::RefCell;
 
 use super::decl::{decl, linkage};
-use super::function::prototype;
 use super::operand::{call_operand, operand};
 use super::pragma;
 use super::recover::{recover, recovered, report};
 use super::section::{file, loc, place};
+use super::signature::prototype;
 use super::token::*;
 use crate::ptx::ast::{Stmt, StmtKind, Target};
 use crate::ptx::error::{ParseError, ParseErrorKind};

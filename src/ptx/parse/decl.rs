@@ -2,6 +2,7 @@
 //!
 //! Source: PTX ISA 9.0, section 5.4.
 
+use super::expr::dims;
 use super::expr::expression;
 use super::token::*;
 use crate::ptx::ast::{Attribute, Decl, Declarator, Init, Linkage, Ptr};

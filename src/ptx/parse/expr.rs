@@ -3,13 +3,15 @@
 //! Source: PTX ISA 9.0, section 4.5.4. A chain of operators of one precedence is a loop, so that
 //! its length does not matter; what recurses (parentheses, prefixes, `?:`) counts as nesting.
 
-use super::token::*;
 use crate::diag::Span;
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::expr::{Binary, Expr, ExprKind, Float, Unary};
 use crate::ptx::lex::Literal;
 use crate::ptx::names::Name;
-use crate::ptx::pool::Id;
+use crate::ptx::pool::{Id, List};
+
+use super::token::*;
+use crate::ptx::ast::Dim;
 
 /// A number with an optional minus that is a whole expression: a comma, bracket or semicolon follows.
 pub(super) fn lone_number(i: Input<'_>) -> Parsed<'_, Literal> {
@@ -157,4 +159,12 @@ impl From<Literal> for ExprKind {
             Literal::Float(float) => ExprKind::Float(float),
         }
     }
+}
+
+/// `[4][]`
+pub(super) fn dims(i: Input<'_>) -> Parsed<'_, List<Dim>> {
+    let size = terminated(expression, mark("`]`"));
+    let dim = alt((value(None, symbol(b']')), map(size, Some)));
+    let dims = many1(preceded(symbol(b'['), dim));
+    map(opt(stored(dims)), Option::unwrap_or_default).parse(i)
 }

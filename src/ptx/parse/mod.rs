@@ -20,6 +20,7 @@ mod input;
 mod operand;
 mod recover;
 mod section;
+mod signature;
 mod token;
 
 use self::decl::{decl, linkage};

@@ -15,10 +15,9 @@ pub(super) use nom::sequence::{delimited, pair, preceded, separated_pair, termin
 pub(super) use nom::{Err, Input as _, Parser};
 
 use super::MAX_DEPTH;
-use super::expr::expression;
 pub(super) use super::input::*;
 use crate::diag::{Span, nearest};
-use crate::ptx::ast::{Dim, Pool, Pools};
+use crate::ptx::ast::{Pool, Pools};
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::expr::Int;
 use crate::ptx::instr::Operand;
@@ -233,14 +232,6 @@ pub(super) fn semicolon(i: Input<'_>) -> Parsed<'_, ()> {
 pub(super) fn count(i: Input<'_>) -> Parsed<'_, Option<u32>> {
     let close = mark("`>`");
     opt(delimited(symbol(b'<'), integer("a number of names"), close)).parse(i)
-}
-
-/// `[4][]`
-pub(super) fn dims(i: Input<'_>) -> Parsed<'_, List<Dim>> {
-    let size = terminated(expression, mark("`]`"));
-    let dim = alt((value(None, symbol(b']')), map(size, Some)));
-    let dims = many1(preceded(symbol(b'['), dim));
-    map(opt(stored(dims)), Option::unwrap_or_default).parse(i)
 }
 
 // Combinators.

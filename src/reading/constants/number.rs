@@ -7,8 +7,8 @@ use num_rational::BigRational;
 use num_traits::One;
 
 use super::{Base, Meaning, PRECISION, Readings};
+use crate::term::dyadic::Interval;
 use crate::term::eval::{self, Mode};
-use crate::term::interval::Interval;
 use crate::term::{Fun, TermId, TermStore};
 
 /// sqrt(square) * log2(e)^logarithms - minus, or 1 minus that: what a reading says, however it says it.

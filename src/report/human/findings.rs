@@ -17,21 +17,6 @@ const FOLDED: usize = 6;
 /// Groups of threads of one place that are named.
 const GROUPS: usize = 4;
 
-/// A place on one line.
-pub(in crate::report) fn place(site: &Site) -> String {
-    let mut out = format!(
-        "{}:{}: {}",
-        visible(&site.file),
-        site.line,
-        visible(&site.text)
-    );
-    if let Some(source) = &site.source {
-        let (file, line) = source.own();
-        let _ = write!(out, ", from {}:{line}", visible(file));
-    }
-    out
-}
-
 /// Warnings; the places where threads write what is equal, of a kernel and a kind, are one of them.
 pub(super) fn write_warnings(out: &mut String, warnings: &[Finding<WarningKind>]) -> fmt::Result {
     let mut equal: IndexMap<(String, WarningKind), Vec<&Finding<WarningKind>>> = IndexMap::new();

@@ -19,9 +19,9 @@ mod findings;
 mod table;
 mod values;
 
-pub(super) use findings::place;
 pub use table::gate;
 
+use super::place::place;
 use findings::{write_findings, write_warnings};
 use values::values;
 

@@ -35,12 +35,12 @@ impl Machine<'_> {
         if exec == 0 {
             return Ok(());
         }
-        if exec.count_ones() < 2 || !self.operands.uniform(&self.warps[w], exec, pc) {
+        if exec.count_ones() < 2 || !self.program.operands.uniform(&self.warps[w], exec, pc) {
             return self.compute(w, exec, pc, op);
         }
         let lane = exec.trailing_zeros() as usize;
         self.compute(w, 1 << lane, pc, op)?;
-        let (_, defs) = self.operands.of(pc);
+        let (_, defs) = self.program.operands.of(pc);
         for &r in defs {
             self.warps[w].spread(r, lane, exec);
         }

@@ -1,7 +1,6 @@
 //! What instructions carry of addresses from register to register.
 
 use crate::answer::AssumptionKind;
-use crate::kernel::operands::uses;
 use crate::kernel::{
     AsyncOp, BulkOp, ClusterOp, GroupA, IntOp, MapField, Op, Pc, RegId, Space, Src, TensorA,
     TensorOp, Var,
@@ -69,8 +68,8 @@ impl Machine<'_> {
         }
         self.warps[w].set_prov(r, mask, p);
         if !std::mem::replace(&mut self.carriers[r.0 as usize], true) {
-            for (pc, inst) in self.kernel.insts.iter().enumerate() {
-                uses(inst, |u| self.watched[pc] |= u == r);
+            for pc in self.program.readers(r) {
+                self.watched[pc.0 as usize] = true;
             }
         }
     }

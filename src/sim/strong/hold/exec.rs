@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::kernel::awaits::{Await, Awaits, awaits, successors};
+use crate::kernel::awaits::{Await, Awaits, awaits};
+use crate::kernel::bodies::successors;
 use crate::kernel::operands::uses;
 use crate::kernel::{BarKind, Op, Pc, RegId, Sem};
 use crate::sim::Tid;
