@@ -7,15 +7,16 @@ use rustc_hash::FxHashSet;
 
 use crate::answer::Assumption;
 use crate::kernel::{Inst, Kernel, Pc, RegId, Space, Src};
-use crate::spec::{Arrays, Bindings, Domain, Launch, Limits, Mode, Numbered, Origin, Value};
+use crate::spec::{Arrays, Bindings, Launch, Limits, Mode, Numbered, Value};
 use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
 use super::cta::Inputs;
 use super::knowledge::Knowledge;
-use super::memory::{Initial, Region, RegionKind};
+use super::memory::{Region, RegionKind};
 use super::program::Program;
 use super::region::{PARAM, RegionId, base, region_of};
+use super::setup::{given, put_field, put_globals, regions, values};
 use super::val::Val;
 use super::value::Values;
 use super::warp::{LANES, Warp, lanes};
@@ -229,138 +230,19 @@ impl<'k> Machine<'k> {
         let ctas = launch.team(mode.together);
         let shape = super::clock::Shape::several(launch.threads(), ctas.len() as u32)?;
         let team = super::cluster::Team::new(ctas, shape, launch.cluster_ctas());
-        let mut values = Values::default();
-        values.store.facts = bindings.facts.clone();
-        if let Some(premises) = &bindings.premises {
-            values.store.import_below(premises, &[]);
-        }
-        match mode.domain {
-            Domain::Reals { made_by } => values.trees = made_by,
-            Domain::Words { numbered, unfolded } => {
-                values.numbers = true;
-                let words = super::words::Words::new(kernel, numbered, unfolded);
-                values.words = Some(Box::new(words));
-            }
-            Domain::Numbers { wobbling } => {
-                values.numbers = true;
-                values.wobble = wobbling.map(super::wobble::Wobble::new);
-            }
-        }
-        values.store.as_written = mode.as_written;
-        values.unset_site = u32::MAX;
-        let shared_extent = match (kernel.dynamic_shared, launch.dynamic_shared) {
-            (Some(base), Some(n)) => Some(base as u64 + n),
-            (Some(_), None) => None,
-            (None, Some(n)) => Some(kernel.shared_bytes as u64 + n),
-            (None, None) => Some(kernel.shared_bytes as u64),
-        };
-        let mut regions = vec![
-            Region::new(RegionKind::Shared, Initial::Unset, shared_extent),
-            Region::new(RegionKind::Local, Initial::Unset, None),
-            Region::new(
-                RegionKind::Param,
-                Initial::Unset,
-                Some(kernel.param_bytes as u64),
-            ),
-        ];
-        for (i, a) in arrays.0.iter().enumerate() {
-            let id = ArrayId(i as u32);
-            let contents = a.initial.as_ref();
-            let initial = match contents {
-                _ if a.begins_unset() => Initial::Unset,
-                Some(_) => Initial::Known,
-                None => Initial::Symbols(id),
-            };
-            let mut r = Region::new(RegionKind::Array(id), initial, a.extent);
-            r.known = contents.cloned().unwrap_or_default();
-            r.read_only = a.origin == Origin::Const;
-            r.left = bindings.left.clone().filter(|left| left.has(id));
-            regions.push(r);
-        }
-        let mut known = rustc_hash::FxHashMap::default();
-        for g in &bindings.given {
-            let bytes = g.value.to_le_bytes();
-            let bytes = &bytes[..(g.bytes as usize).min(8)];
-            if let Some(r) = regions.get_mut(region_of(g.array).0 as usize) {
-                r.preset(g.off, bytes);
-            }
-            known.extend(bytes.iter().zip(g.off..).map(|(b, at)| ((g.array, at), *b)));
-        }
-        let known = |a: ArrayId, off: u64, n: u32| {
-            let bytes = (0..n as u64).map(|i| known.get(&(a, off + i)));
-            let some = bytes.clone().any(|b| b.is_some());
-            let bits = bytes.rev().fold(0, |v, b| v << 8 | *b.unwrap_or(&0) as u64);
-            some.then_some(Val::Conc(bits))
-        };
+        let mut values = values(inputs);
+        let mut regions = regions(inputs);
+        let given = given(bindings, &mut regions);
         let global_regions: Vec<RegionId> = (0..kernel.globals.len())
             .map(|g| region_of(bindings.globals[g]))
             .collect();
         let mut prov = super::address::layout::bases(kernel, launch, arrays, &global_regions);
         prov.ranks = team.many();
+        let param = &mut regions[PARAM.0 as usize];
         for f in &bindings.fields {
-            let v = match f.value {
-                Value::Bits(b) => Val::Conc(b),
-                Value::Pointer(a, at) => Val::Conc(base(region_of(a)).wrapping_add(at)),
-                // Put there when the machine is made.
-                Value::Map(..) => continue,
-                Value::Symbol(a) => {
-                    let n = f.bytes.min(8);
-                    let t = values.store.bytes(a, 0, (n * 8) as u8);
-                    known(a, 0, n).unwrap_or(Val::Bits(t))
-                }
-            };
-            let param = &mut regions[PARAM.0 as usize];
-            // No aligned load reads the bytes together of what lies anywhere else.
-            let pointer = matches!(f.value, Value::Pointer(..));
-            let whole = pointer || f.offset.is_multiple_of(f.bytes);
-            match (f.value, f.bytes) {
-                (Value::Bits(b), n) if !whole => {
-                    for (at, byte) in (u64::from(f.offset)..).zip(&b.to_le_bytes()[..n as usize]) {
-                        param.preset_value(&mut values, at, 1, Val::Conc(u64::from(*byte)));
-                    }
-                }
-                (_, 1 | 2 | 4 | 8) if f.offset % f.bytes == 0 => {
-                    param.preset_value(&mut values, f.offset as u64, f.bytes, v)
-                }
-                (Value::Symbol(a), n) => {
-                    // A by-value structure without bindings: symbols byte by byte.
-                    for i in 0..n as u64 {
-                        let t = values.store.bytes(a, i, 8);
-                        let v = known(a, i, 1).unwrap_or(Val::Bits(t));
-                        param.preset_value(&mut values, f.offset as u64 + i, 1, v);
-                    }
-                }
-                _ => {}
-            }
-            if let (Value::Pointer(a, at), 8) = (f.value, f.bytes) {
-                let p = prov.of_array(region_of(a));
-                let number = base(region_of(a)).wrapping_add(at);
-                let halves = prov.halves(p, Some(number));
-                for (word, p) in (u64::from(f.offset) / 4..).zip(halves) {
-                    param.set_prov(word, p, None);
-                }
-            }
+            put_field(f, param, (&mut values, &mut prov), &given);
         }
-        for (g, var) in kernel.globals.iter().enumerate() {
-            if !var.relocs.is_empty() {
-                let r = &mut regions[global_regions[g].0 as usize];
-                r.initial = Initial::Known;
-                r.known = var.init.as_slice().into();
-            }
-            for (off, symbol, add) in &var.relocs {
-                let (t, generic) = match symbol {
-                    crate::kernel::SymbolRef::Global(t) => (t, false),
-                    crate::kernel::SymbolRef::Generic(t) => (t, true),
-                };
-                let a = base(global_regions[t.0 as usize]).wrapping_add_signed(*add);
-                let of = prov.of_module(global_regions[t.0 as usize], generic);
-                let region = &mut regions[global_regions[g].0 as usize];
-                region.preset(*off, &a.to_le_bytes());
-                for (word, p) in (*off / 4..).zip(prov.halves(of, Some(a))) {
-                    region.set_prov(word, p, None);
-                }
-            }
-        }
+        put_globals(kernel, &global_regions, &mut regions, &mut prov);
         super::address::layout::preset_pointers(arrays, &mut regions, &mut prov);
         regions.iter_mut().for_each(|r| r.take_over(&mut values));
         let before = bindings.left.as_ref().map_or(0, |left| left.fresh);

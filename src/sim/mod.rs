@@ -84,6 +84,7 @@ mod run;
 mod runaway;
 mod scatter;
 pub(crate) mod schedule;
+mod setup;
 pub mod shadow;
 pub mod sign;
 mod step;
