@@ -4,6 +4,7 @@
 //! (section 8).
 
 use crate::kernel::{Access, Addr, NumTy, Op, Pc, RegId};
+use crate::sim::at::{At, LaneAt};
 use crate::term::{ArrayId, Term, TermId};
 
 use super::address::provenance::Prov;
@@ -58,7 +59,15 @@ impl Machine<'_> {
                 j += 1;
             }
             i = j;
-            for c in self.order_batch(region, w, pc, mask, &offs, elems, kind, cond, nc)? {
+            for c in self.order_batch(
+                region,
+                At { w, exec: mask, pc },
+                &offs,
+                elems,
+                kind,
+                cond,
+                nc,
+            )? {
                 out.push((index[later_lane(&c)], c));
             }
         }
@@ -70,9 +79,7 @@ impl Machine<'_> {
     pub(super) fn order_batch(
         &mut self,
         region: RegionId,
-        w: usize,
-        pc: Pc,
-        mask: u32,
+        At { w, exec: mask, pc }: At,
         offs: &[u64; LANES],
         elems: (u32, u32),
         kind: Kind,
@@ -121,9 +128,16 @@ impl Machine<'_> {
         if self.order.by_value.on() {
             self.follow_reads(region, (w, mask), offs, elems, (kind, cond));
         }
-        let found = self
-            .order
-            .access(region, w, mask, pc, offs, elems.0, elems.1, kind, cond, nc);
+        let found = self.order.access(
+            region,
+            At { w, exec: mask, pc },
+            offs,
+            elems.0,
+            elems.1,
+            kind,
+            cond,
+            nc,
+        );
         self.keep_possible();
         Ok(found)
     }
@@ -149,9 +163,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn load(
         &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
+        At { w, exec, pc }: At,
         access: &Access,
         dsts: &[Option<RegId>],
         addr: Addr,
@@ -159,9 +171,9 @@ impl Machine<'_> {
         under: &Under,
     ) -> Result<(), Stop> {
         let Some(all) = self.on_path(exec, access.space, under) else {
-            return self.load_under(w, exec, pc, access, dsts, addr, used, under);
+            return self.load_under(At { w, exec, pc }, access, dsts, addr, used, under);
         };
-        self.load_under(w, exec, pc, access, dsts, addr, used, &all)?;
+        self.load_under(At { w, exec, pc }, access, dsts, addr, used, &all)?;
         for r in dsts.iter().flatten() {
             for lane in lanes(exec) {
                 let v = self.warps[w].get(*r, lane);
@@ -179,9 +191,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments)]
     fn load_under(
         &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
+        At { w, exec, pc }: At,
         access: &Access,
         dsts: &[Option<RegId>],
         addr: Addr,
@@ -204,7 +214,15 @@ impl Machine<'_> {
             let region = landing.region;
             let carried = self.regions[region.0 as usize].has_carried();
             let omits = self.omits(pc);
-            self.order_batch(region, w, pc, exec, &offs, elems, kind, false, access.nc)?;
+            self.order_batch(
+                region,
+                At { w, exec, pc },
+                &offs,
+                elems,
+                kind,
+                false,
+                access.nc,
+            )?;
             for (k, d) in dsts.iter().enumerate() {
                 let Some(d) = d else { continue };
                 let width = self.width(*d);
@@ -366,9 +384,7 @@ impl Machine<'_> {
     /// A value that is loaded as a number: it must not depend on a base.
     pub(super) fn load_one(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         region: RegionId,
         off: u64,
         ty: NumTy,

@@ -3,6 +3,7 @@
 //! Source: PTX ISA 9.0, sections 9.7.13.4, 9.7.13.15, 9.7.14.4, 9.7.15 and 9.7.16.
 
 use crate::kernel::{AsyncOp, Pc};
+use crate::sim::at::At;
 
 use super::DefectKind;
 use super::clock::Actor;
@@ -60,7 +61,7 @@ impl Machine<'_> {
                     return Ok(Flow::Next);
                 };
                 let none = Under::none();
-                let mut targets = self.targets(w, exec, pc, space, addr, &none)?;
+                let mut targets = self.targets(At { w, exec, pc }, space, addr, &none)?;
                 self.check(w, pc, &mut targets, 8, true);
                 let known = |t: &Target| t.region == SHARED && t.cond.is_none();
                 if targets.len() != exec.count_ones() as usize || !targets.iter().all(known) {

@@ -17,6 +17,7 @@
 //! of many draws is a matter of the schedule.
 
 use crate::kernel::{AtomOp, FloatOp, Fmt, IntOp, IntTy, NumTy, Op, Pc, RegId, Scope, Src};
+use crate::sim::at::LaneAt;
 use crate::term::{BitsOp, ICmp, TermId};
 
 use super::address::derive::Arg;
@@ -106,7 +107,16 @@ impl Machine<'_> {
                 };
                 let old = match exchange {
                     true => self.load_value((w, t.lane, pc), t.region, at, ty),
-                    false => self.load_one(w, t.lane, pc, t.region, at, ty),
+                    false => self.load_one(
+                        LaneAt {
+                            w,
+                            lane: t.lane,
+                            pc,
+                        },
+                        t.region,
+                        at,
+                        ty,
+                    ),
                 };
                 let given = self.src_prov(w, *s, t.lane);
                 if !exchange && !given.is_none() {
@@ -323,7 +333,7 @@ impl Machine<'_> {
                     AtomOp::Exch | AtomOp::Cas => return Ok(b),
                 };
                 let zero = Val::Conc(0);
-                self.int_values_as_they_are(w, lane, pc, op, t, [old, b, zero, zero])
+                self.int_values_as_they_are(LaneAt { w, lane, pc }, op, t, [old, b, zero, zero])
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Known bits take the machine's own arithmetic, all lanes at once; a lane with a symbolic
 //! operand goes through terms.
 
+use crate::sim::at::{At, LaneAt};
 use std::array::from_fn;
 
 use smallvec::SmallVec;
@@ -26,8 +27,8 @@ impl Machine<'_> {
         match op {
             Op::Mov { dst, src, .. } => self.copy(w, exec, *dst, *src),
             Op::Special { dst, special } => self.special(w, exec, pc, *dst, *special),
-            Op::Pack { dst, part, srcs } => self.pack(w, exec, pc, *dst, *part, srcs),
-            Op::Unpack { dsts, part, src } => self.unpack(w, exec, pc, dsts, *part, *src),
+            Op::Pack { dst, part, srcs } => self.pack(At { w, exec, pc }, *dst, *part, srcs),
+            Op::Unpack { dsts, part, src } => self.unpack(At { w, exec, pc }, dsts, *part, *src),
             Op::Int {
                 op,
                 ty,
@@ -35,7 +36,7 @@ impl Machine<'_> {
                 dst,
                 dst2,
                 src,
-            } => self.int(w, exec, pc, *op, *ty, *n, *dst, *dst2, src)?,
+            } => self.int(At { w, exec, pc }, *op, *ty, *n, *dst, *dst2, src)?,
             Op::Float { .. } => self.float(w, exec, pc, op)?,
             Op::Setp { .. } | Op::Set { .. } | Op::Testp { .. } => self.compare(w, exec, pc, op),
             Op::Selp {
@@ -74,7 +75,7 @@ impl Machine<'_> {
                 };
                 for lane in lanes(exec) {
                     let s = [src[0], src[1], src[2], Src::Imm(0)];
-                    let d = self.int_lane(w, lane, pc, IntOp::Lop3(*table), ty, &s)?;
+                    let d = self.int_lane(LaneAt { w, lane, pc }, IntOp::Lop3(*table), ty, &s)?;
                     let zero = self.values.bits(Val::Conc(0), 32);
                     let bits = self.values.bits(d, 32);
                     let z = self.values.store.icmp(crate::term::ICmp::Eq, bits, zero);
@@ -191,7 +192,7 @@ impl Machine<'_> {
         }
     }
 
-    fn pack(&mut self, w: usize, exec: u32, pc: Pc, dst: RegId, part: u8, srcs: &[Src]) {
+    fn pack(&mut self, At { w, exec, pc }: At, dst: RegId, part: u8, srcs: &[Src]) {
         for lane in lanes(exec) {
             let vals: Vec<Val> = srcs.iter().map(|s| self.src(w, *s, lane)).collect();
             let v = if vals.iter().all(|v| matches!(v, Val::Conc(_))) {
@@ -212,7 +213,7 @@ impl Machine<'_> {
         }
     }
 
-    fn unpack(&mut self, w: usize, exec: u32, pc: Pc, dsts: &[Option<RegId>], part: u8, src: Src) {
+    fn unpack(&mut self, At { w, exec, pc }: At, dsts: &[Option<RegId>], part: u8, src: Src) {
         for lane in lanes(exec) {
             let v = self.src(w, src, lane);
             let bits = match v {
@@ -242,9 +243,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn int(
         &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
+        At { w, exec, pc }: At,
         op: IntOp,
         ty: IntTy,
         n: u8,
@@ -326,7 +325,7 @@ impl Machine<'_> {
                 }
                 continue;
             }
-            let v = self.int_lane(w, lane, pc, op, ty, src)?;
+            let v = self.int_lane(LaneAt { w, lane, pc }, op, ty, src)?;
             if let Some(d) = dst {
                 self.set(w, d, lane, v);
             }
@@ -418,24 +417,20 @@ impl Machine<'_> {
     /// An integer operation in a lane with a symbolic operand.
     pub(super) fn int_lane(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         op: IntOp,
         ty: IntTy,
         src: &[Src; 4],
     ) -> Result<Val, Stop> {
         self.note_unset(w, pc);
         let vals = src.map(|s| self.src(w, s, lane));
-        self.int_values(w, lane, pc, op, ty, vals)
+        self.int_values(LaneAt { w, lane, pc }, op, ty, vals)
     }
 
     /// An integer operation on values.
     pub(super) fn int_values(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         op: IntOp,
         ty: IntTy,
         vals: [Val; 4],
@@ -463,16 +458,14 @@ impl Machine<'_> {
         } else if let Some(v) = self.choices(op, ty, vals) {
             return Ok(v);
         }
-        self.int_values_as_they_are(w, lane, pc, op, ty, vals)
+        self.int_values_as_they_are(LaneAt { w, lane, pc }, op, ty, vals)
     }
 
     /// The same, but values that are selects among few known ones are not tried out: counts that
     /// grow under conditions are sums.
     pub(super) fn int_values_as_they_are(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         op: IntOp,
         ty: IntTy,
         vals: [Val; 4],

@@ -6,6 +6,7 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.3 to 9.7.5.
 
+use crate::sim::at::LaneAt;
 use std::array::from_fn;
 
 use num_rational::BigRational;
@@ -84,7 +85,7 @@ impl Machine<'_> {
                 continue;
             }
             let v = if *n == 1 {
-                let v = self.float_value(w, lane, pc, *op, *fmt, *src_fmt, mods, vals);
+                let v = self.float_value(LaneAt { w, lane, pc }, *op, *fmt, *src_fmt, mods, vals);
                 if adds {
                     self.note_half(*op, *fmt, *src_fmt, vals, v);
                 }
@@ -98,7 +99,8 @@ impl Machine<'_> {
                             let e = self.values.store.extract(t, i * bits, bits);
                             self.values.of_bits(e)
                         });
-                        let r = self.float_value(w, lane, pc, *op, *fmt, *src_fmt, mods, v);
+                        let r =
+                            self.float_value(LaneAt { w, lane, pc }, *op, *fmt, *src_fmt, mods, v);
                         self.values.bits(r, bits)
                     })
                     .collect();
@@ -163,9 +165,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments)]
     fn float_value(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         op: FloatOp,
         fmt: Fmt,
         src_fmt: Fmt,
@@ -214,7 +214,7 @@ impl Machine<'_> {
         } else {
             a
         };
-        let t = self.float_term(w, lane, pc, op, fmt, mods, [a, b, c]);
+        let t = self.float_term(LaneAt { w, lane, pc }, op, fmt, mods, [a, b, c]);
         let t = self.saturate(t, mods.sat, mods.relu);
         let terms = [(src_fmt, a), (b_fmt, b), (fmt, c)];
         Val::Real(fmt, self.made(pc, (op, mods), terms, v, (fmt, t)))
@@ -303,9 +303,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments)]
     fn float_term(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         op: FloatOp,
         fmt: Fmt,
         mods: &FloatMods,
@@ -321,14 +319,14 @@ impl Machine<'_> {
             c = s.fun(Fun::Abs, c);
         }
         match op {
-            FloatOp::Add => self.sum(w, lane, pc, (fmt, mods.rnd), a, b),
+            FloatOp::Add => self.sum(LaneAt { w, lane, pc }, (fmt, mods.rnd), a, b),
             FloatOp::Sub => {
                 let n = s.neg(b);
-                self.sum(w, lane, pc, (fmt, mods.rnd), a, n)
+                self.sum(LaneAt { w, lane, pc }, (fmt, mods.rnd), a, n)
             }
             FloatOp::Fma => {
                 let p = s.mul(a, b);
-                self.sum(w, lane, pc, (fmt, mods.rnd), p, c)
+                self.sum(LaneAt { w, lane, pc }, (fmt, mods.rnd), p, c)
             }
             FloatOp::Mul => s.mul(a, b),
             FloatOp::Div => s.div(a, b),
@@ -355,9 +353,7 @@ impl Machine<'_> {
     /// a + b; if a constant operand is so large that the addition may round, what it means.
     fn sum(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         (fmt, rnd): (Fmt, Rnd),
         a: TermId,
         b: TermId,
@@ -427,7 +423,9 @@ impl Machine<'_> {
             _ => return None,
         };
         let plain = FloatMods::default();
-        let step = |v, &op: &FloatOp| self.float_value(w, lane, pc, op, fmt, fmt, &plain, [v; 3]);
+        let step = |v, &op: &FloatOp| {
+            self.float_value(LaneAt { w, lane, pc }, op, fmt, fmt, &plain, [v; 3])
+        };
         Some(steps.iter().fold(Val::Real(fmt, t), step))
     }
 

@@ -8,6 +8,7 @@
 //! takes the general form, which gives the same.
 
 use crate::kernel::{AtomOp, Fmt, NumTy, Op, Pc, Src};
+use crate::sim::at::At;
 use crate::spec::Role;
 
 use super::float::flush;
@@ -68,7 +69,15 @@ impl Machine<'_> {
         if r.has_carried() || r.keeps || r.read_only || is_input {
             return Ok(false);
         }
-        self.order_batch(region, w, pc, exec, &offs, (elem, 1), kind, false, false)?;
+        self.order_batch(
+            region,
+            At { w, exec, pc },
+            &offs,
+            (elem, 1),
+            kind,
+            false,
+            false,
+        )?;
         let (given, compared) = (self.words(w, *src), cas.map(|c| self.words(w, c)));
         // A sum of singles outside of shared memory flushes subnormal numbers.
         let flushes = (*op, access.ty) == (AtomOp::Add, NumTy::Float(Fmt::F32)) && region != SHARED;

@@ -18,6 +18,7 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, IntTy, MatrixForm, NumTy, Pc, RegId, Space, Src};
+use crate::sim::at::{At, LaneAt};
 use crate::term::TermId;
 
 use super::machine::Machine;
@@ -73,7 +74,7 @@ impl Machine<'_> {
         kind: Kind,
     ) -> Result<Vec<Target>, Stop> {
         let mask = (u64::from(u32::MAX) >> (LANES - count)) as u32;
-        let mut rows = self.targets(w, mask, pc, space, addr, &Under::none())?;
+        let mut rows = self.targets(At { w, exec: mask, pc }, space, addr, &Under::none())?;
         let wanted = rows.len();
         self.check(w, pc, &mut rows, ROW as u32, kind.writes());
         if rows.len() != wanted {
@@ -163,7 +164,8 @@ impl Machine<'_> {
                 };
                 if let (4, None) = (piece, narrow) {
                     let (region, off, byte) = from(0);
-                    let v = self.load_one(w, lane, pc, region, off + byte as u64, whole(4));
+                    let v =
+                        self.load_one(LaneAt { w, lane, pc }, region, off + byte as u64, whole(4));
                     self.set(w, *d, lane, v);
                     continue;
                 }
@@ -173,7 +175,7 @@ impl Machine<'_> {
                 for b in (0..4).step_by(step) {
                     let (region, off, byte) = from(b);
                     let bits = |m: &mut Self, at: u64, bytes: usize| {
-                        let v = m.load_one(w, lane, pc, region, at, whole(bytes));
+                        let v = m.load_one(LaneAt { w, lane, pc }, region, at, whole(bytes));
                         m.values.bits(v, 8 * bytes as u8)
                     };
                     parts[n] = match narrow {

@@ -18,6 +18,7 @@ mod accumulate;
 mod address;
 mod assertion;
 mod asynchronous;
+mod at;
 mod atomic;
 mod attribution;
 pub mod barrier;

@@ -5,6 +5,7 @@
 //! so reads of an array are tracked only from the start of a run in which that array is known to
 //! be written; the first run that writes an array after untracked reads of it is started again.
 
+use crate::sim::at::At;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::{Inst, Kernel, Op, Pc};
@@ -169,9 +170,7 @@ impl Order {
     pub(super) fn access(
         &mut self,
         region: RegionId,
-        w: usize,
-        mask: u32,
-        pc: Pc,
+        At { w, exec: mask, pc }: At,
         offs: &[u64; LANES],
         elem: u32,
         count: u32,
@@ -180,7 +179,14 @@ impl Order {
         nc: bool,
     ) -> Vec<SameWrite> {
         if self.has_nc && region != SHARED {
-            self.non_coherent(region, w, mask, pc, offs, elem * count, kind, nc);
+            self.non_coherent(
+                region,
+                At { w, exec: mask, pc },
+                offs,
+                elem * count,
+                kind,
+                nc,
+            );
         }
         if kind.writes() {
             let bytes = (elem * count) as u64;
@@ -243,9 +249,7 @@ impl Order {
     fn non_coherent(
         &mut self,
         region: RegionId,
-        w: usize,
-        mask: u32,
-        pc: Pc,
+        At { w, exec: mask, pc }: At,
         offs: &[u64; LANES],
         size: u32,
         kind: Kind,

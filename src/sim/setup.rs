@@ -127,7 +127,7 @@ pub(super) fn put_field(
                 param.preset_value(values, at, 1, Val::Conc(u64::from(*byte)));
             }
         }
-        (_, 1 | 2 | 4 | 8) if f.offset % f.bytes == 0 => {
+        (_, 1 | 2 | 4 | 8) if f.offset.is_multiple_of(f.bytes) => {
             param.preset_value(values, f.offset as u64, f.bytes, v)
         }
         (Value::Symbol(a), n) => {

@@ -9,6 +9,7 @@
 use crate::kernel::conditions::Seen;
 use crate::kernel::effects::Results;
 use crate::kernel::{Guard, Op, Pc};
+use crate::sim::at::At;
 use crate::term::TermId;
 use crate::work;
 
@@ -299,8 +300,10 @@ impl Machine<'_> {
                 dsts,
                 addr,
                 used,
-            } => self.load(w, exec, pc, access, dsts, *addr, *used, under)?,
-            Op::St { access, srcs, addr } => self.store(w, exec, pc, access, srcs, *addr, under)?,
+            } => self.load(At { w, exec, pc }, access, dsts, *addr, *used, under)?,
+            Op::St { access, srcs, addr } => {
+                self.store(At { w, exec, pc }, access, srcs, *addr, under)?
+            }
             Op::Atom { .. } => self.atomic(w, exec, pc, under)?,
             // A fence orders together with strong accesses only, and those that nothing else
             // orders are findings.

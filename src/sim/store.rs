@@ -8,6 +8,7 @@
 use crate::answer::AssumptionKind;
 use crate::answer::kinds::REAL_EQUAL;
 use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, Space, Src};
+use crate::sim::at::At;
 use crate::spec::Role;
 
 use super::access::later_lane;
@@ -34,9 +35,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn store(
         &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
+        At { w, exec, pc }: At,
         access: &Access,
         srcs: &[Option<Src>],
         addr: Addr,
@@ -59,10 +58,10 @@ impl Machine<'_> {
             Some(landing) => {
                 let region = landing.region;
                 let found =
-                    self.order_batch(region, w, pc, exec, &offs, elems, kind, false, false)?;
+                    self.order_batch(region, At { w, exec, pc }, &offs, elems, kind, false, false)?;
                 let simple = found.is_empty() && !self.order.by_value.on();
                 if simple && kind == Kind::Write && self.is_plain(region) {
-                    self.store_lanes(w, exec, pc, region, &offs, srcs, elem);
+                    self.store_lanes(At { w, exec, pc }, region, &offs, srcs, elem);
                     return Ok(());
                 }
                 let order: Vec<usize> = lanes(exec).collect();
@@ -263,9 +262,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments)]
     fn store_lanes(
         &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
+        At { w, exec, pc }: At,
         region: RegionId,
         offs: &[u64; LANES],
         srcs: &[Option<Src>],

@@ -6,6 +6,7 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Lanes, Pc, Space, Src, TensorOp};
+use crate::sim::at::At;
 
 use super::DefectKind;
 use super::clock::Actor;
@@ -169,7 +170,7 @@ impl Machine<'_> {
         (space, addr): (Space, Addr),
         first: usize,
     ) -> Result<(), Stop> {
-        let mut to = self.targets(w, 1, pc, space, addr, &Under::none())?;
+        let mut to = self.targets(At { w, exec: 1, pc }, space, addr, &Under::none())?;
         self.check(w, pc, &mut to, 4, true);
         self.order.through = Through::Word;
         let conflicts = self.order_accesses(w, pc, &to, (4, 1), Kind::Write, false);
@@ -287,7 +288,17 @@ impl Machine<'_> {
         }
         let agents = self.order.clocks.fork(w as u32);
         let touch = if write { Touch::Store } else { Touch::Load };
-        self.tensor_touch(w, u32::MAX, pc, agents, touch, write, &cells)?;
+        self.tensor_touch(
+            At {
+                w,
+                exec: u32::MAX,
+                pc,
+            },
+            agents,
+            touch,
+            write,
+            &cells,
+        )?;
         self.tensor
             .moving
             .entry((w, write))

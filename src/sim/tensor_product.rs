@@ -24,6 +24,7 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Collector, Fmt, MatTy, Src, TensorA, TensorCopy, TensorMma};
+use crate::sim::at::At;
 use crate::term::TermId;
 use crate::term::word::{Family, Product};
 
@@ -284,7 +285,7 @@ impl Machine<'_> {
             kind: m.kind,
             pair: m.pair,
         };
-        self.tensor_touch(w, mask, pc, by.agents, touch, true, cells)?;
+        self.tensor_touch(At { w, exec: mask, pc }, by.agents, touch, true, cells)?;
         self.track(by);
         Ok(())
     }
@@ -404,9 +405,7 @@ impl Machine<'_> {
             .collect();
         let pair = ctas == 2;
         self.tensor_touch(
-            w,
-            mask,
-            pc,
+            At { w, exec: mask, pc },
             by.agents,
             Touch::Factor { pair },
             false,
@@ -470,7 +469,13 @@ impl Machine<'_> {
                 }
             }
             let touched: Vec<(usize, usize)> = cells.iter().map(|c| (c.0, c.1)).collect();
-            self.tensor_touch(w, mask, pc, by.agents, Touch::Copy { pair }, true, &touched)?;
+            self.tensor_touch(
+                At { w, exec: mask, pc },
+                by.agents,
+                Touch::Copy { pair },
+                true,
+                &touched,
+            )?;
             for (lane, at, row, c) in cells {
                 let v = self.values.of_bits(words[row * bytes / 4 + c]);
                 self.tensor.set(lane, at, v);
@@ -539,9 +544,7 @@ impl Machine<'_> {
         let (w, mask, pc) = (by.w, 1 << by.lane, by.pc);
         let pair = ctas.len() == 2;
         self.tensor_touch(
-            w,
-            mask,
-            pc,
+            At { w, exec: mask, pc },
             by.agents,
             Touch::Factor { pair },
             false,

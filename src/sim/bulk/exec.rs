@@ -2,6 +2,7 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
+use crate::sim::at::{At, LaneAt};
 use crate::sim::clock::Actor;
 use crate::sim::machine::Machine;
 use crate::sim::place::Target;
@@ -45,7 +46,7 @@ impl Machine<'_> {
                 value,
             } => {
                 for lane in lanes(exec) {
-                    self.replace_map(w, lane, pc, *space, *addr, *field, *value)?;
+                    self.replace_map(LaneAt { w, lane, pc }, *space, *addr, *field, *value)?;
                 }
             }
             BulkOp::MapCopy { to, from } => {
@@ -435,11 +436,11 @@ impl Machine<'_> {
                 true if how.reduce.is_none() => {
                     self.load_value((w, lane, pc), from.region, from.off as u64, ty)
                 }
-                true => self.load_one(w, lane, pc, from.region, from.off as u64, ty),
+                true => self.load_one(LaneAt { w, lane, pc }, from.region, from.off as u64, ty),
                 false => Val::Conc(0),
             };
             if let Some((op, ty)) = how.reduce {
-                let old = self.load_one(w, lane, pc, to.region, to.off as u64, ty);
+                let old = self.load_one(LaneAt { w, lane, pc }, to.region, to.off as u64, ty);
                 v = self.atomic_value((w, lane, pc), (op, ty, 1), old, v, None)?;
             }
             for c in compared.iter().filter(|c| c.offset == to.off as u64) {
@@ -465,7 +466,16 @@ impl Machine<'_> {
         cta: Option<(u32, bool)>,
     ) -> Result<(), Stop> {
         let &How { w, lane, pc, .. } = how;
-        let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
+        let mut to = self.targets(
+            At {
+                w,
+                exec: 1 << lane,
+                pc,
+            },
+            space,
+            addr,
+            &Under::none(),
+        )?;
         if let Some((rank, pair)) = cta {
             for t in to.iter_mut().filter(|t| t.region == SHARED) {
                 // A pair of CTAs counts at the one whose rank is even, or odd, as that of the object is.
@@ -489,7 +499,7 @@ impl Machine<'_> {
         let at = t.off as u64;
         self.check_made_object(w, lane, pc, at);
         self.touch_object(w, pc, &to, Some(how.writes))?;
-        self.complete_bytes(w, lane, pc, at, bytes, how.writes)
+        self.complete_bytes(LaneAt { w, lane, pc }, at, bytes, how.writes)
     }
 
     /// `cp.async.bulk.wait_group`.

@@ -13,6 +13,7 @@
 use crate::answer::AssumptionKind;
 use crate::answer::kinds::ONE_SCHEDULE;
 use crate::kernel::{Addr, ClusterOp, Pc, Space, Src};
+use crate::sim::at::{At, LaneAt};
 use crate::term::TermId;
 
 use super::super::clock::Actor;
@@ -148,7 +149,16 @@ impl Machine<'_> {
         let slot = self.team.peer(w, rank).map(|n| self.team.slot(n));
         let mut places = Vec::with_capacity(2);
         for (addr, bytes) in [(to, BYTES), (object, 8)] {
-            let mut found = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
+            let mut found = self.targets(
+                At {
+                    w,
+                    exec: 1 << lane,
+                    pc,
+                },
+                space,
+                addr,
+                &Under::none(),
+            )?;
             for t in found.iter_mut().filter(|t| t.region == SHARED) {
                 t.off = slot.unwrap_or(0) + self.team.local(t.off);
             }
@@ -180,7 +190,12 @@ impl Machine<'_> {
             region.store(&mut self.values, at, 8, Val::Bits(half));
         }
         self.touch_object(w, pc, &[object], Some(agents))?;
-        self.complete_bytes(w, lane, pc, object.off as u64, u64::from(BYTES), agents)?;
+        self.complete_bytes(
+            LaneAt { w, lane, pc },
+            object.off as u64,
+            u64::from(BYTES),
+            agents,
+        )?;
         Ok(agents)
     }
 

@@ -6,6 +6,7 @@
 //! Source: PTX ISA 9.0, sections 9.7.9.12 (`st.async`) and 9.7.13.7 (`red.async`).
 
 use crate::kernel::{Addr, Pc, RemoteStore, Src};
+use crate::sim::at::{At, LaneAt};
 
 use super::super::clock::Actor;
 use super::super::machine::Machine;
@@ -31,8 +32,8 @@ impl Machine<'_> {
         let elem = op.ty.bits() / 8;
         let bytes = elem * op.srcs.len() as u32;
         let agents = self.order.clocks.fork(w as u32);
-        let to = self.in_shared_memory(w, exec, pc, op, op.to, bytes)?;
-        let objects = self.in_shared_memory(w, exec, pc, op, op.object, 8)?;
+        let to = self.in_shared_memory(At { w, exec, pc }, op, op.to, bytes)?;
+        let objects = self.in_shared_memory(At { w, exec, pc }, op, op.object, 8)?;
         let kind = match op.reduce {
             None => Kind::Write,
             Some(reduce) => Kind::Atomic {
@@ -61,7 +62,16 @@ impl Machine<'_> {
         self.touch_object(w, pc, &objects, Some(agents))?;
         for t in objects {
             let agent = Actor(agents.0);
-            self.complete_bytes(w, t.lane, pc, t.off as u64, u64::from(bytes), agent)?;
+            self.complete_bytes(
+                LaneAt {
+                    w,
+                    lane: t.lane,
+                    pc,
+                },
+                t.off as u64,
+                u64::from(bytes),
+                agent,
+            )?;
         }
         Ok(())
     }
@@ -86,7 +96,7 @@ impl Machine<'_> {
         let v = match op.reduce {
             None => v,
             Some(reduce) => {
-                let old = self.load_one(w, lane, pc, SHARED, at, op.ty);
+                let old = self.load_one(LaneAt { w, lane, pc }, SHARED, at, op.ty);
                 self.atomic_value((w, lane, pc), (reduce, op.ty, 1), old, v, None)?
             }
         };
@@ -98,14 +108,12 @@ impl Machine<'_> {
     /// A known place in shared memory for each lane.
     fn in_shared_memory(
         &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
+        At { w, exec, pc }: At,
         op: &RemoteStore,
         addr: Addr,
         bytes: u32,
     ) -> Result<Vec<Target>, Stop> {
-        let mut to = self.targets(w, exec, pc, op.space, addr, &Under::none())?;
+        let mut to = self.targets(At { w, exec, pc }, op.space, addr, &Under::none())?;
         self.check(w, pc, &mut to, bytes, true);
         let known = |t: &Target| t.region == SHARED && t.cond.is_none();
         if to.len() != lanes(exec).count() || !to.iter().all(known) {

@@ -6,6 +6,7 @@ use crate::kernel::{
 };
 use crate::sim::address::derive::Arg;
 use crate::sim::address::provenance::Prov;
+use crate::sim::at::LaneAt;
 use crate::sim::known_collectives::combining;
 use crate::sim::machine::Machine;
 use crate::sim::stop::Stop;
@@ -380,7 +381,12 @@ impl Machine<'_> {
                 let mut acc = rest.next();
                 for v in rest {
                     let operands = [acc.unwrap_or(zero), v, zero, zero];
-                    acc = Some(self.int_values(w, lane, pc, combining(op), t, operands)?);
+                    acc = Some(self.int_values(
+                        LaneAt { w, lane, pc },
+                        combining(op),
+                        t,
+                        operands,
+                    )?);
                 }
                 values.extend(acc);
             }

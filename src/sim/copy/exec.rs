@@ -2,6 +2,7 @@
 
 use crate::kernel::{Addr, Guard, IntTy, NumTy, Op, Pc, Space, Src};
 use crate::sim::UnknownKind;
+use crate::sim::at::{At, LaneAt};
 use crate::sim::gather::{Chosen, Found};
 use crate::sim::machine::Machine;
 use crate::sim::proxy::Through;
@@ -94,7 +95,7 @@ impl Machine<'_> {
             });
             self.order.agent = Some(agents);
             self.order.through = Through::Copy;
-            let done = self.copy_lanes(w, mask, pc, size, n, *to, *from);
+            let done = self.copy_lanes(At { w, exec: mask, pc }, size, n, *to, *from);
             self.order.agent = None;
             self.order.through = Through::Thread;
             done?;
@@ -155,8 +156,26 @@ impl Machine<'_> {
         under: &Under,
     ) -> Result<(), Stop> {
         self.stats.accesses += 2;
-        let sources = self.targets(w, 1 << lane, pc, Space::Global, from, under)?;
-        let mut dests = self.targets(w, 1 << lane, pc, Space::Shared, to, under)?;
+        let sources = self.targets(
+            At {
+                w,
+                exec: 1 << lane,
+                pc,
+            },
+            Space::Global,
+            from,
+            under,
+        )?;
+        let mut dests = self.targets(
+            At {
+                w,
+                exec: 1 << lane,
+                pc,
+            },
+            Space::Shared,
+            to,
+            under,
+        )?;
         if sources.len() != 1 || dests.len() != 1 {
             return self.selected_addresses(w, 1 << lane, pc);
         }
@@ -195,7 +214,7 @@ impl Machine<'_> {
             for &(c, n, source) in &found {
                 if at < n {
                     let off = source.off as u64 + u64::from(at);
-                    let new = self.load_one(w, lane, pc, source.region, off, ty);
+                    let new = self.load_one(LaneAt { w, lane, pc }, source.region, off, ty);
                     v = self.values.select(c, new, v, bits);
                 }
             }
@@ -248,9 +267,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments)]
     fn copy_lanes(
         &mut self,
-        w: usize,
-        mask: u32,
-        pc: Pc,
+        At { w, exec: mask, pc }: At,
         size: u32,
         n: u32,
         to: Addr,
@@ -261,7 +278,7 @@ impl Machine<'_> {
         let mut chosen = Vec::new();
         let who = (w, mask, pc);
         let mut sources = self.targets_or_chosen(who, Space::Global, from, &none, &mut chosen)?;
-        let mut dests = self.targets(w, mask, pc, Space::Shared, to, &none)?;
+        let mut dests = self.targets(At { w, exec: mask, pc }, Space::Shared, to, &none)?;
         let wanted = mask.count_ones() as usize;
         let places = self.places_read((w, pc), &chosen, from.offset, (size, n));
         let Some(places) =

@@ -2,6 +2,7 @@
 
 use crate::kernel::{Access, NumTy, Pc, RegId, Space, pure};
 use crate::sim::address::provenance::Prov;
+use crate::sim::at::LaneAt;
 use crate::sim::machine::Machine;
 use crate::sim::memory::{Initial, RegionKind, extend};
 use crate::sim::place::Target;
@@ -56,7 +57,7 @@ impl Machine<'_> {
                 }
                 for t in &known {
                     let off = t.off as u64 + u64::from(byte);
-                    let v = self.load_one(w, lane, pc, t.region, off, access.ty);
+                    let v = self.load_one(LaneAt { w, lane, pc }, t.region, off, access.ty);
                     options.push((t.cond, v));
                 }
                 let v = self.one_of(&options, access.ty.bits() as u8);

@@ -1,5 +1,6 @@
 //! Operations on `mbarrier` objects.
 
+use crate::sim::at::LaneAt;
 use std::sync::Arc;
 
 use crate::kernel::{AsyncOp, Pc, Scoped};
@@ -176,7 +177,7 @@ impl Machine<'_> {
                 "mbarrier.init is missing before its use",
             ));
         };
-        let v = self.load_one(w, lane, pc, SHARED, at, WORD);
+        let v = self.load_one(LaneAt { w, lane, pc }, SHARED, at, WORD);
         if v != Val::Bits(content) {
             let why = "its bytes were overwritten, and it is used again";
             return Err(self.object_outlived(w, lane, pc, at, why));
@@ -207,7 +208,8 @@ impl Machine<'_> {
             // An object lives until it is invalidated, or its bytes are used for something else.
             let old = self.objects.at.get(&at);
             if let Some((content, is_new)) = old.map(|o| (o.content, o.is_new())) {
-                let whole = self.load_one(w, lane, pc, SHARED, at, WORD) == Val::Bits(content);
+                let whole =
+                    self.load_one(LaneAt { w, lane, pc }, SHARED, at, WORD) == Val::Bits(content);
                 if !is_new {
                     let why = match whole {
                         true => "it was used, and is initialised again without mbarrier.inval",
@@ -287,7 +289,7 @@ impl Machine<'_> {
                 }
                 self.weak.arrives(t, pc, at, Less::Copies);
                 if *counted {
-                    self.arrive(w, lane, pc, at, 1, stamp)?;
+                    self.arrive(LaneAt { w, lane, pc }, at, 1, stamp)?;
                     self.finish_phase(at)?;
                 } else {
                     self.delay(w, lane, pc, at, stamp)?;
@@ -349,7 +351,7 @@ impl Machine<'_> {
                         }
                     }
                 }
-                self.arrive(w, lane, pc, at, n, stamp)?;
+                self.arrive(LaneAt { w, lane, pc }, at, n, stamp)?;
                 if *drop && let Some(o) = self.objects.at.get_mut(&at) {
                     o.expected = o.expected.saturating_sub(n);
                 }
@@ -390,9 +392,7 @@ impl Machine<'_> {
     /// A bulk copy that is over counts its bytes, and ends with the phase.
     pub(in crate::sim) fn complete_bytes(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         at: u64,
         bytes: u64,
         agents: Actor,
@@ -431,9 +431,7 @@ impl Machine<'_> {
 
     fn arrive(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         at: u64,
         n: u64,
         stamp: Tick,
@@ -520,9 +518,7 @@ impl Machine<'_> {
     /// the object are the last one's.
     pub(in crate::sim) fn arrive_after(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         at: u64,
         agents: &[(Actor, u32)],
         carried: Option<Arc<Carried>>,
@@ -540,7 +536,7 @@ impl Machine<'_> {
             let cta = self.team.number(w) as u32;
             o.now.carried.extend(carried.map(|c| (cta, c)));
         }
-        self.arrive(w, lane, pc, at, 1, stamp)?;
+        self.arrive(LaneAt { w, lane, pc }, at, 1, stamp)?;
         self.finish_phase(at)?;
         Ok(())
     }

@@ -3,6 +3,7 @@
 use crate::kernel::conditions::Seen;
 use crate::kernel::{IntOp, IntTy, NumTy, Op, Pc, RegId, Src};
 use crate::sim::address::provenance::Prov;
+use crate::sim::at::At;
 use crate::sim::int;
 use crate::sim::machine::Machine;
 use crate::sim::memory::{RegionKind, extend};
@@ -84,7 +85,7 @@ impl Machine<'_> {
                     },
                 ) => {
                     if !(one && self.int_one(w, lane, *op, *ty, *dst, src)) {
-                        self.int(w, mask, pc, *op, *ty, 1, *dst, None, src)?;
+                        self.int(At { w, exec: mask, pc }, *op, *ty, 1, *dst, None, src)?;
                     }
                     if let (Some(dst), false) = (dst, moved.is_none()) {
                         self.set_prov(w, *dst, mask, moved);
@@ -118,7 +119,14 @@ impl Machine<'_> {
                         self.note_act(w, mask, pc)?;
                     }
                     if !(one && self.load_lane(w, lane, pc, &inst.op)) {
-                        self.load(w, mask, pc, access, dsts, *addr, *used, &UNCONDITIONAL)?;
+                        self.load(
+                            At { w, exec: mask, pc },
+                            access,
+                            dsts,
+                            *addr,
+                            *used,
+                            &UNCONDITIONAL,
+                        )?;
                         self.keep_trails();
                     }
                 }
@@ -127,7 +135,13 @@ impl Machine<'_> {
                     if self.objects.any() {
                         self.note_act(w, mask, pc)?;
                     }
-                    self.store(w, mask, pc, access, srcs, *addr, &UNCONDITIONAL)?;
+                    self.store(
+                        At { w, exec: mask, pc },
+                        access,
+                        srcs,
+                        *addr,
+                        &UNCONDITIONAL,
+                    )?;
                     self.keep_trails();
                 }
                 (_, Op::Bra { .. }) => {}

@@ -2,6 +2,7 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Pc, Space, Src};
+use crate::sim::at::{At, LaneAt};
 use crate::sim::clock::Actor;
 use crate::sim::machine::Machine;
 use crate::sim::place::Target;
@@ -35,7 +36,16 @@ impl Machine<'_> {
                     "tcgen05.commit without a state space takes an address of shared memory",
                 ));
         }
-        let mut to = self.targets(w, 1 << lane, pc, space, addr, &Under::none())?;
+        let mut to = self.targets(
+            At {
+                w,
+                exec: 1 << lane,
+                pc,
+            },
+            space,
+            addr,
+            &Under::none(),
+        )?;
         self.check(w, pc, &mut to, 8, true);
         let [t] = &to[..] else {
             return Err(Stop::Finding);
@@ -61,7 +71,7 @@ impl Machine<'_> {
             let place = Target { off, ..*t };
             self.touch_object(w, pc, &[place], Some(agents))?;
             self.tensor.commits.commit(tid, off as u64, own);
-            self.arrive_after(w, lane, pc, off as u64, &ended, carried.clone())?;
+            self.arrive_after(LaneAt { w, lane, pc }, off as u64, &ended, carried.clone())?;
         }
         self.tensor.products.insert(tid, ended);
         Ok(())

@@ -1,5 +1,6 @@
 //! Tensor maps, as instructions make and read them.
 
+use crate::sim::at::LaneAt;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
@@ -95,7 +96,7 @@ impl Machine<'_> {
         off: u64,
     ) -> Option<TensorMap> {
         let words: Vec<Val> = (0..16)
-            .map(|i| self.load_one(w, lane, pc, region, off + 8 * i, WORD))
+            .map(|i| self.load_one(LaneAt { w, lane, pc }, region, off + 8 * i, WORD))
             .collect();
         if words.iter().all(|v| *v == Val::Conc(0)) {
             return Some(TensorMap::default());
@@ -291,9 +292,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments)]
     pub(in crate::sim) fn replace_map(
         &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
+        LaneAt { w, lane, pc }: LaneAt,
         space: Space,
         addr: Addr,
         field: MapField,
@@ -340,7 +339,12 @@ impl Machine<'_> {
         self.order.proxies.published(from.region, staged);
         self.touch_map(w, pc, &to, Kind::Write, None)?;
         for i in 0..16 {
-            let v = self.load_one(w, lane, pc, from.region, from.off as u64 + 8 * i, WORD);
+            let v = self.load_one(
+                LaneAt { w, lane, pc },
+                from.region,
+                from.off as u64 + 8 * i,
+                WORD,
+            );
             let r = &mut self.regions[to.region.0 as usize];
             r.store(&mut self.values, to.off as u64 + 8 * i, 8, v);
         }

@@ -1,5 +1,6 @@
 //! Allocations of and accesses to tensor memory.
 
+use crate::sim::at::At;
 use std::collections::BTreeSet;
 
 use crate::answer::AssumptionKind;
@@ -249,7 +250,17 @@ impl Machine<'_> {
         for row in own..own + ROWS {
             cells.extend((first..first + n).map(|c| (row, c)));
         }
-        self.tensor_touch(w, u32::MAX, pc, who, Touch::Manage, true, &cells)?;
+        self.tensor_touch(
+            At {
+                w,
+                exec: u32::MAX,
+                pc,
+            },
+            who,
+            Touch::Manage,
+            true,
+            &cells,
+        )?;
         for (row, column) in cells {
             self.tensor.set(row, column, Val::Unset);
         }
@@ -315,9 +326,7 @@ impl Machine<'_> {
     #[allow(clippy::too_many_arguments)]
     pub(in crate::sim) fn tensor_touch(
         &mut self,
-        w: usize,
-        mask: u32,
-        pc: Pc,
+        At { w, exec: mask, pc }: At,
         who: Actor,
         touch: Touch,
         write: bool,

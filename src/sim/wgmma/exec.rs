@@ -1,5 +1,6 @@
 //! Products of warpgroups, as instructions begin, commit and wait for them.
 
+use crate::sim::at::LaneAt;
 use rustc_hash::FxHashMap;
 
 use crate::answer::AssumptionKind;
@@ -431,7 +432,7 @@ impl Machine<'_> {
         });
         let mut out = Vec::with_capacity(at.len());
         for (i, off) in at.into_iter().enumerate() {
-            let v = self.load_one(w, 0, pc, SHARED, off + slot, raw);
+            let v = self.load_one(LaneAt { w, lane: 0, pc }, SHARED, off + slot, raw);
             out.push(match ty {
                 MatTy::Float(f) => self.values.as_factor(v, f),
                 MatTy::Packed(f) => {

@@ -5,6 +5,7 @@ use crate::kernel::{
     AsyncOp, Fragment, IntTy, MatTy, NumTy, Op, Part, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
 };
 use crate::sim::UnknownKind;
+use crate::sim::at::{At, LaneAt};
 use crate::sim::machine::Machine;
 use crate::sim::place::Target;
 use crate::sim::race::View;
@@ -248,7 +249,16 @@ impl Machine<'_> {
     /// lane that accesses an element of it.
     fn wmma_lines(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<Vec<(Target, By)>, Stop> {
         let none = Under::none();
-        let mut all = self.targets(w, u32::MAX, pc, m.space, m.addr, &none)?;
+        let mut all = self.targets(
+            At {
+                w,
+                exec: u32::MAX,
+                pc,
+            },
+            m.space,
+            m.addr,
+            &none,
+        )?;
         let v = self.src(w, m.stride, 0);
         let v = self.values.of_bits_plain(v, 32);
         let Val::Conc(stride) = v else {
@@ -336,7 +346,7 @@ impl Machine<'_> {
             self.order_line((w, pc), (line, by), (size, length), Kind::Read)?;
             for j in 0..length {
                 let at = line.off as u64 + (j * size) as u64;
-                let v = self.load_one(w, 0, pc, line.region, at, ty);
+                let v = self.load_one(LaneAt { w, lane: 0, pc }, line.region, at, ty);
                 let (row, col) = if m.col {
                     (j as usize, i)
                 } else {

@@ -1,0 +1,25 @@
+//! Who executes an instruction.
+
+use crate::kernel::Pc;
+
+/// Lanes of a warp at an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    /// The warp.
+    pub w: usize,
+    /// The lanes, a bit each.
+    pub exec: u32,
+    /// The instruction.
+    pub pc: Pc,
+}
+
+/// One lane of a warp at an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaneAt {
+    /// The warp.
+    pub w: usize,
+    /// The lane.
+    pub lane: usize,
+    /// The instruction.
+    pub pc: Pc,
+}
