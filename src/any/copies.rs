@@ -77,7 +77,7 @@ impl Walk<'_> {
         let gives = self.e.compare(Order::Below, lane, count);
         let when = self.e.and(when, gives);
         self.by(By::Warp, |w| {
-            w.access(pc, space, (addr, 0), ROW, (does, None), when, regs);
+            w.access((pc, space), (addr, 0), ROW, (does, None), when, regs);
         });
         self.aligned(pc, space, (addr, ROW), when, regs);
     }
@@ -119,8 +119,8 @@ impl Walk<'_> {
         // Until a wait is found, it never ends.
         self.by(By::Agent(usize::MAX), |w| {
             let (source, target) = ((Does::Reads, None), (Does::Writes, None));
-            w.access(pc, Space::Global, (from, 0), size, source, reads, regs);
-            w.access(pc, Space::Shared, (to, 0), size, target, when, regs);
+            w.access((pc, Space::Global), (from, 0), size, source, reads, regs);
+            w.access((pc, Space::Shared), (to, 0), size, target, when, regs);
         });
         self.aligned(pc, Space::Global, (from, size), reads, regs);
         self.aligned(pc, Space::Shared, (to, size), when, regs);

@@ -164,7 +164,7 @@ impl Walk<'_> {
             self.weak(pc, access);
             let at = (addr, i as i64 * i64::from(bytes));
             let does = (Does::Writes, Some(value));
-            self.access(pc, access.space, at, bytes, does, when, regs);
+            self.access((pc, access.space), at, bytes, does, when, regs);
         }
         let whole = bytes * srcs.len() as u32;
         self.aligned(pc, access.space, (addr, whole), when, regs);
@@ -193,7 +193,7 @@ impl Walk<'_> {
         for i in 0..srcs.len().max(1) {
             let at = (addr, i as i64 * i64::from(bytes));
             let does = Does::Updates(access.ty.bits() as u8);
-            self.access(pc, access.space, at, bytes, (does, None), when, regs);
+            self.access((pc, access.space), at, bytes, (does, None), when, regs);
         }
         let at = self.out.clock;
         let whole = bytes * srcs.len().max(1) as u32;

@@ -98,7 +98,7 @@ impl Walk<'_> {
             let plus = i as i64 * i64::from(bytes);
             self.weak(pc, access);
             let does = (Does::Reads, None);
-            let object = self.access(pc, access.space, (addr, plus), bytes, does, when, regs);
+            let object = self.access((pc, access.space), (addr, plus), bytes, does, when, regs);
             let value = object.and_then(|(o, offset)| self.holds(o, offset, bytes));
             let read = object.filter(|(o, _)| !self.out.objects[*o as usize].is_private());
             let Some(dst) = dst else { continue };
@@ -384,11 +384,9 @@ impl Walk<'_> {
     }
 
     /// Records an access; its object and offset where they are known.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn access(
         &mut self,
-        pc: Pc,
-        space: Space,
+        (pc, space): (Pc, Space),
         (addr, plus): (&Addr, i64),
         bytes: u32,
         (does, value): (Does, Option<Id>),

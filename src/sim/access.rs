@@ -5,6 +5,7 @@
 
 use crate::kernel::{Access, Addr, NumTy, Op, Pc, RegId};
 use crate::sim::at::{At, LaneAt};
+use crate::sim::order::Batch;
 use crate::term::{ArrayId, Term, TermId};
 
 use super::address::provenance::Prov;
@@ -23,8 +24,7 @@ impl Machine<'_> {
     /// Tells the order of accesses about them, region by region; conflicts come back by target.
     pub(super) fn order_accesses(
         &mut self,
-        w: usize,
-        pc: Pc,
+        (w, pc): (usize, Pc),
         targets: &[Target],
         elems: (u32, u32),
         kind: Kind,
@@ -59,15 +59,15 @@ impl Machine<'_> {
                 j += 1;
             }
             i = j;
-            for c in self.order_batch(
+            let batch = Batch {
                 region,
-                At { w, exec: mask, pc },
-                &offs,
+                offs: &offs,
                 elems,
                 kind,
                 cond,
                 nc,
-            )? {
+            };
+            for c in self.order_batch(At { w, exec: mask, pc }, &batch)? {
                 out.push((index[later_lane(&c)], c));
             }
         }
@@ -75,17 +75,16 @@ impl Machine<'_> {
     }
 
     /// Tells the order of accesses about lanes that go to one region.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn order_batch(
-        &mut self,
-        region: RegionId,
-        At { w, exec: mask, pc }: At,
-        offs: &[u64; LANES],
-        elems: (u32, u32),
-        kind: Kind,
-        cond: bool,
-        nc: bool,
-    ) -> Result<Vec<SameWrite>, Stop> {
+    pub(super) fn order_batch(&mut self, at: At, batch: &Batch) -> Result<Vec<SameWrite>, Stop> {
+        let At { w, exec: mask, pc } = at;
+        let Batch {
+            region,
+            offs,
+            elems,
+            kind,
+            cond,
+            nc: _,
+        } = *batch;
         match self.regions[region.0 as usize].kind {
             RegionKind::Local | RegionKind::Param => return Ok(Vec::new()),
             RegionKind::Shared => {
@@ -101,7 +100,7 @@ impl Machine<'_> {
                 if self.footprint.on() {
                     let who = (self.warps[w].first, mask);
                     let sizes = (elems.0, elems.0 as u64 * elems.1 as u64);
-                    self.footprint.add(a, pc, kind, cond, sizes, who, offs);
+                    self.footprint.add((a, pc), (kind, cond), sizes, who, offs);
                     if kind == Kind::Write && !matches!(self.inst(pc).op, Op::St { .. }) {
                         self.note_rewrites(region, (a, sizes.1), mask, offs);
                     }
@@ -128,16 +127,7 @@ impl Machine<'_> {
         if self.order.by_value.on() {
             self.follow_reads(region, (w, mask), offs, elems, (kind, cond));
         }
-        let found = self.order.access(
-            region,
-            At { w, exec: mask, pc },
-            offs,
-            elems.0,
-            elems.1,
-            kind,
-            cond,
-            nc,
-        );
+        let found = self.order.access(at, batch);
         self.keep_possible();
         Ok(found)
     }
@@ -160,20 +150,17 @@ impl Machine<'_> {
     }
 
     /// `ld`.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn load(
         &mut self,
         At { w, exec, pc }: At,
-        access: &Access,
-        dsts: &[Option<RegId>],
-        addr: Addr,
+        (access, dsts, addr): (&Access, &[Option<RegId>], Addr),
         used: u32,
         under: &Under,
     ) -> Result<(), Stop> {
         let Some(all) = self.on_path(exec, access.space, under) else {
-            return self.load_under(At { w, exec, pc }, access, dsts, addr, used, under);
+            return self.load_under(At { w, exec, pc }, (access, dsts, addr), used, under);
         };
-        self.load_under(At { w, exec, pc }, access, dsts, addr, used, &all)?;
+        self.load_under(At { w, exec, pc }, (access, dsts, addr), used, &all)?;
         for r in dsts.iter().flatten() {
             for lane in lanes(exec) {
                 let v = self.warps[w].get(*r, lane);
@@ -188,13 +175,10 @@ impl Machine<'_> {
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn load_under(
         &mut self,
         At { w, exec, pc }: At,
-        access: &Access,
-        dsts: &[Option<RegId>],
-        addr: Addr,
+        (access, dsts, addr): (&Access, &[Option<RegId>], Addr),
         used: u32,
         under: &Under,
     ) -> Result<(), Stop> {
@@ -209,20 +193,16 @@ impl Machine<'_> {
             && kind == Kind::Read
             && !self.unused.has(pc)
             && !self.order.by_value.has(pc)
-            && let Some(landing) = self.uniform(w, exec, access.space, addr, size, &mut offs)
+            && let Some(landing) = self.uniform((w, exec), access.space, addr, size, &mut offs)
         {
             let region = landing.region;
             let carried = self.regions[region.0 as usize].has_carried();
             let omits = self.omits(pc);
-            self.order_batch(
-                region,
-                At { w, exec, pc },
-                &offs,
-                elems,
-                kind,
-                false,
-                access.nc,
-            )?;
+            let batch = Batch {
+                nc: access.nc,
+                ..Batch::of(region, &offs, elems, kind)
+            };
+            self.order_batch(At { w, exec, pc }, &batch)?;
             for (k, d) in dsts.iter().enumerate() {
                 let Some(d) = d else { continue };
                 let width = self.width(*d);
@@ -274,7 +254,7 @@ impl Machine<'_> {
         let unused = self.unused_lanes((w, exec, pc), &targets, size);
         targets.retain(|t| unused >> t.lane & 1 == 0);
         chosen.retain(|c| unused >> c.lane & 1 == 0);
-        self.order_accesses(w, pc, &targets, elems, kind, access.nc)?;
+        self.order_accesses((w, pc), &targets, elems, kind, access.nc)?;
         self.strong_accesses((w, pc), &targets, elems, kind, access);
         let both = (&chosen[..], &mut targets);
         let by_data = self.load_chosen((w, pc), both, access, dsts, addr.offset, used)?;

@@ -239,8 +239,7 @@ impl Machine<'_> {
     /// width.
     pub(super) fn accumulate_bits(
         &mut self,
-        w: usize,
-        exec: u32,
+        (w, exec): (usize, u32),
         op: IntOp,
         width: u8,
         dst: RegId,

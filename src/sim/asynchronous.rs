@@ -80,7 +80,7 @@ impl Machine<'_> {
                 self.order.through = Through::Object;
                 let conflicts = match op {
                     AsyncOp::Init { .. } => self.order_inits((w, exec, pc), &targets),
-                    _ => self.order_accesses(w, pc, &targets, (8, 1), kind, false),
+                    _ => self.order_accesses((w, pc), &targets, (8, 1), kind, false),
                 };
                 self.order.through = Through::Thread;
                 let conflicts = conflicts?;
@@ -137,7 +137,7 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         self.order.agent = agents;
         self.order.through = Through::Object;
-        let found = self.order_accesses(w, pc, targets, (8, 1), TOUCH, false);
+        let found = self.order_accesses((w, pc), targets, (8, 1), TOUCH, false);
         self.order.agent = None;
         self.order.through = Through::Thread;
         for (_, c) in &found? {

@@ -80,7 +80,7 @@ impl Machine<'_> {
         }
         let mut targets = self.all_targets((w, exec, pc), access.space, *addr, under, size)?;
         self.check(w, pc, &mut targets, size, true);
-        self.order_accesses(w, pc, &targets, elems, kind, false)?;
+        self.order_accesses((w, pc), &targets, elems, kind, false)?;
         // Which lane of an instruction comes first, nothing says.
         if let Some(dice) = &mut self.dice {
             let order = dice.order();

@@ -36,7 +36,7 @@ impl Machine<'_> {
                 dst,
                 dst2,
                 src,
-            } => self.int(At { w, exec, pc }, *op, *ty, *n, *dst, *dst2, src)?,
+            } => self.int(At { w, exec, pc }, (*op, *ty, *n), *dst, *dst2, src)?,
             Op::Float { .. } => self.float(w, exec, pc, op)?,
             Op::Setp { .. } | Op::Set { .. } | Op::Testp { .. } => self.compare(w, exec, pc, op),
             Op::Selp {
@@ -240,13 +240,10 @@ impl Machine<'_> {
     }
 
     /// Integer arithmetic.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn int(
         &mut self,
         At { w, exec, pc }: At,
-        op: IntOp,
-        ty: IntTy,
-        n: u8,
+        (op, ty, n): (IntOp, IntTy, u8),
         dst: Option<RegId>,
         dst2: Option<RegId>,
         src: &[Src; 4],
@@ -290,7 +287,7 @@ impl Machine<'_> {
         }
         let done = match (op, dst) {
             (IntOp::MadLo | IntOp::Add, Some(d)) if sym != 0 && n == 1 && dst2.is_none() => {
-                self.accumulate_bits(w, sym, op, ty.width, d, src)
+                self.accumulate_bits((w, sym), op, ty.width, d, src)
             }
             _ => 0,
         };

@@ -87,16 +87,12 @@ impl Fences {
     }
 
     /// A strong access of the words from `off` on; `used` says that an atomic's old value is.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn access(
         &mut self,
         clocks: &mut Clocks,
         t: Tid,
-        region: RegionId,
-        off: u64,
-        bytes: u32,
-        kind: Kind,
-        sem: Sem,
+        (region, off, bytes): (RegionId, u64, u32),
+        (kind, sem): (Kind, Sem),
     ) {
         if !self.present {
             return;

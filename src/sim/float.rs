@@ -85,7 +85,7 @@ impl Machine<'_> {
                 continue;
             }
             let v = if *n == 1 {
-                let v = self.float_value(LaneAt { w, lane, pc }, *op, *fmt, *src_fmt, mods, vals);
+                let v = self.float_value(LaneAt { w, lane, pc }, *op, (*fmt, *src_fmt), mods, vals);
                 if adds {
                     self.note_half(*op, *fmt, *src_fmt, vals, v);
                 }
@@ -99,8 +99,13 @@ impl Machine<'_> {
                             let e = self.values.store.extract(t, i * bits, bits);
                             self.values.of_bits(e)
                         });
-                        let r =
-                            self.float_value(LaneAt { w, lane, pc }, *op, *fmt, *src_fmt, mods, v);
+                        let r = self.float_value(
+                            LaneAt { w, lane, pc },
+                            *op,
+                            (*fmt, *src_fmt),
+                            mods,
+                            v,
+                        );
                         self.values.bits(r, bits)
                     })
                     .collect();
@@ -162,13 +167,11 @@ impl Machine<'_> {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn float_value(
         &mut self,
         LaneAt { w, lane, pc }: LaneAt,
         op: FloatOp,
-        fmt: Fmt,
-        src_fmt: Fmt,
+        (fmt, src_fmt): (Fmt, Fmt),
         mods: &FloatMods,
         v: [Val; 3],
     ) -> Val {
@@ -300,7 +303,6 @@ impl Machine<'_> {
         out
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn float_term(
         &mut self,
         LaneAt { w, lane, pc }: LaneAt,
@@ -424,7 +426,7 @@ impl Machine<'_> {
         };
         let plain = FloatMods::default();
         let step = |v, &op: &FloatOp| {
-            self.float_value(LaneAt { w, lane, pc }, op, fmt, fmt, &plain, [v; 3])
+            self.float_value(LaneAt { w, lane, pc }, op, (fmt, fmt), &plain, [v; 3])
         };
         Some(steps.iter().fold(Val::Real(fmt, t), step))
     }

@@ -204,13 +204,10 @@ impl Footprint {
 
     /// Lanes of `mask` access `size` bytes each, in elements of `elem` bytes; `first` is the rank
     /// of lane 0.
-    #[allow(clippy::too_many_arguments)]
     pub fn add(
         &mut self,
-        array: ArrayId,
-        pc: Pc,
-        kind: Kind,
-        conditional: bool,
+        (array, pc): (ArrayId, Pc),
+        (kind, conditional): (Kind, bool),
         (elem, size): (u32, u64),
         (first, mask): (u32, u32),
         offsets: &[u64; LANES],
@@ -357,7 +354,7 @@ mod tests {
         offsets[..places.len()].copy_from_slice(places);
         let mask = ((1u64 << places.len()) - 1) as u32;
         let (array, pc) = (ArrayId(array), Pc(pc));
-        f.add(array, pc, kind, false, (4, size), (0, mask), &offsets);
+        f.add((array, pc), (kind, false), (4, size), (0, mask), &offsets);
     }
 
     fn noting(reads: &[u32]) -> Noting {

@@ -9,6 +9,7 @@
 
 use crate::kernel::{AtomOp, Fmt, NumTy, Op, Pc, Src};
 use crate::sim::at::At;
+use crate::sim::order::Batch;
 use crate::spec::Role;
 
 use super::float::flush;
@@ -57,7 +58,7 @@ impl Machine<'_> {
             return Ok(false);
         }
         let mut offs = [0; LANES];
-        let Some(landing) = self.uniform(w, exec, access.space, *addr, elem, &mut offs) else {
+        let Some(landing) = self.uniform((w, exec), access.space, *addr, elem, &mut offs) else {
             return Ok(false);
         };
         let region = landing.region;
@@ -69,15 +70,8 @@ impl Machine<'_> {
         if r.has_carried() || r.keeps || r.read_only || is_input {
             return Ok(false);
         }
-        self.order_batch(
-            region,
-            At { w, exec, pc },
-            &offs,
-            (elem, 1),
-            kind,
-            false,
-            false,
-        )?;
+        let batch = Batch::of(region, &offs, (elem, 1), kind);
+        self.order_batch(At { w, exec, pc }, &batch)?;
         let (given, compared) = (self.words(w, *src), cas.map(|c| self.words(w, c)));
         // A sum of singles outside of shared memory flushes subnormal numbers.
         let flushes = (*op, access.ty) == (AtomOp::Add, NumTy::Float(Fmt::F32)) && region != SHARED;

@@ -168,7 +168,7 @@ impl Machine<'_> {
         let (a, b) = match &m.scale {
             Some(scale) => {
                 let (a, b) = self.values.unlike_bits((a, b), [m.a_ty, m.b_ty]);
-                self.scaled(w, pc, scale, (a, b), &columns, depth)?
+                self.scaled((w, pc), scale, (a, b), &columns, depth)?
             }
             None => (a, b),
         };

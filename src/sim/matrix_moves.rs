@@ -250,7 +250,7 @@ impl Machine<'_> {
                         let t = self.values.store.concat(parts);
                         let v = self.values.of_bits(t);
                         for c in upon(at) {
-                            let left = self.same_value(target.region, at, 4, (v, v), whole(4), c);
+                            let left = self.same_value(target.region, (at, 4), (v, v), whole(4), c);
                             forget |= left != v;
                         }
                     }
@@ -259,7 +259,7 @@ impl Machine<'_> {
                         let v = self.values.of_bits(*t);
                         for c in upon(at) {
                             let (bytes, ty) = (size as u32, whole(size));
-                            let left = self.same_value(target.region, at, bytes, (v, v), ty, c);
+                            let left = self.same_value(target.region, (at, bytes), (v, v), ty, c);
                             forget |= left != v;
                         }
                     }

@@ -30,8 +30,7 @@ impl Machine<'_> {
     /// a by rows and b by rows, scaled; `columns` says where the elements of a stand.
     pub(super) fn scaled(
         &mut self,
-        w: usize,
-        pc: Pc,
+        (w, pc): (usize, Pc),
         scale: &BlockScale,
         (mut a, mut b): (Vec<TermId>, Vec<TermId>),
         columns: &[Vec<usize>],
@@ -48,7 +47,7 @@ impl Machine<'_> {
         let held = a.len() / 16;
         for row in 0..16 {
             let lane = 4 * (row % 8) + 2 * pair + row / 8;
-            let factors = self.factors(w, scale.fmt, &scale.a, lane, byte, chunks);
+            let factors = self.factors(w, scale.fmt, &scale.a, (lane, byte), chunks);
             let at = &columns[row % columns.len()];
             for (x, column) in a[row * held..][..held].iter_mut().zip(at) {
                 *x = self.values.store.mul(*x, factors[column / size]);
@@ -57,7 +56,7 @@ impl Machine<'_> {
         let (byte, thread) = self.selected(w, pc, &scale.b, chunks, 4)?;
         for column in 0..8 {
             let lane = 4 * column + thread;
-            let factors = self.factors(w, scale.fmt, &scale.b, lane, byte, chunks);
+            let factors = self.factors(w, scale.fmt, &scale.b, (lane, byte), chunks);
             for k in 0..depth {
                 let x = &mut b[8 * k + column];
                 *x = self.values.store.mul(*x, factors[k / size]);
@@ -105,8 +104,7 @@ impl Machine<'_> {
         w: usize,
         fmt: Fmt,
         data: &ScaleData,
-        lane: usize,
-        byte: usize,
+        (lane, byte): (usize, usize),
         chunks: usize,
     ) -> [TermId; 4] {
         let v = self.src(w, data.data, lane);

@@ -66,6 +66,47 @@ struct NcPair {
     read: (Pc, Tid),
 }
 
+/// What lanes of a warp access at once, all in one region.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Batch<'a> {
+    /// The region.
+    pub region: RegionId,
+    /// The first byte of each lane.
+    pub offs: &'a [u64; LANES],
+    /// Bytes of an element, and how many elements each lane accesses.
+    pub elems: (u32, u32),
+    /// What is done.
+    pub kind: Kind,
+    /// Data decide whether it is.
+    pub cond: bool,
+    /// It is read through the non-coherent cache.
+    pub nc: bool,
+}
+
+impl<'a> Batch<'a> {
+    /// Accesses that are made whatever data are, through memory.
+    pub(super) fn of(
+        region: RegionId,
+        offs: &'a [u64; LANES],
+        elems: (u32, u32),
+        kind: Kind,
+    ) -> Batch<'a> {
+        Batch {
+            region,
+            offs,
+            elems,
+            kind,
+            cond: false,
+            nc: false,
+        }
+    }
+
+    /// The bytes of each lane.
+    fn bytes(&self) -> u64 {
+        u64::from(self.elems.0 * self.elems.1)
+    }
+}
+
 impl Order {
     /// Nothing has been accessed.
     pub(super) fn new(
@@ -166,37 +207,26 @@ impl Order {
     }
 
     /// The lanes of a warp access one region; returns the unordered writes to compare.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn access(
-        &mut self,
-        region: RegionId,
-        At { w, exec: mask, pc }: At,
-        offs: &[u64; LANES],
-        elem: u32,
-        count: u32,
-        kind: Kind,
-        conditional: bool,
-        nc: bool,
-    ) -> Vec<SameWrite> {
+    pub(super) fn access(&mut self, at: At, batch: &Batch) -> Vec<SameWrite> {
+        let At { w, exec: mask, pc } = at;
+        let Batch {
+            region,
+            offs,
+            elems: (elem, count),
+            kind,
+            cond: conditional,
+            nc: _,
+        } = *batch;
         if self.has_nc && region != SHARED {
-            self.non_coherent(
-                region,
-                At { w, exec: mask, pc },
-                offs,
-                elem * count,
-                kind,
-                nc,
-            );
+            self.non_coherent(at, batch);
         }
+        let place = (offs, batch.bytes());
         if kind.writes() {
-            let bytes = (elem * count) as u64;
             let by = (self.through, self.agent, conditional);
             let who = (w, mask, pc);
-            self.proxies
-                .written(&self.clocks, region, who, (offs, bytes), by);
+            self.proxies.written(&self.clocks, region, who, place, by);
         }
         if !kind.writes() && self.agent.is_none() && self.proxies.follows_reads() {
-            let place = (offs, u64::from(elem * count));
             self.proxies
                 .read(&self.clocks, region, (w, mask, pc), place);
         }
@@ -245,22 +275,20 @@ impl Order {
     }
 
     /// What `ld.global.nc` reads must not be written while the kernel runs, in any order.
-    #[allow(clippy::too_many_arguments)]
-    fn non_coherent(
-        &mut self,
-        region: RegionId,
-        At { w, exec: mask, pc }: At,
-        offs: &[u64; LANES],
-        size: u32,
-        kind: Kind,
-        nc: bool,
-    ) {
+    fn non_coherent(&mut self, At { w, exec: mask, pc }: At, batch: &Batch) {
+        let Batch {
+            region,
+            offs,
+            kind,
+            nc,
+            ..
+        } = *batch;
         if !nc && !kind.writes() {
             return;
         }
         for lane in lanes(mask) {
             let me = (pc, Tid((w * LANES + lane) as u32));
-            for word in offs[lane] / 4..(offs[lane] + size as u64).div_ceil(4) {
+            for word in offs[lane] / 4..(offs[lane] + batch.bytes()).div_ceil(4) {
                 let key = (region, word);
                 let (mine, theirs) = if nc {
                     (&mut self.nc_reads, &self.nc_writes)

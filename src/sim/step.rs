@@ -142,7 +142,7 @@ impl Machine<'_> {
         if !is_harmless(pc, &inst.op) {
             self.check_set(w, pc, &under)?;
         }
-        self.execute_guarded(w, mask, yes | under.mask, pc, &under, &under)?;
+        self.execute_guarded((w, mask), yes | under.mask, pc, &under, &under)?;
         Ok(Flow::Next)
     }
 
@@ -198,8 +198,7 @@ impl Machine<'_> {
     /// under a condition.
     pub(super) fn execute_guarded(
         &mut self,
-        w: usize,
-        mask: u32,
+        (w, mask): (usize, u32),
         exec: u32,
         pc: Pc,
         guards: &Under,
@@ -300,7 +299,7 @@ impl Machine<'_> {
                 dsts,
                 addr,
                 used,
-            } => self.load(At { w, exec, pc }, access, dsts, *addr, *used, under)?,
+            } => self.load(At { w, exec, pc }, (access, dsts, *addr), *used, under)?,
             Op::St { access, srcs, addr } => {
                 self.store(At { w, exec, pc }, access, srcs, *addr, under)?
             }
@@ -353,7 +352,7 @@ impl Machine<'_> {
                 return Ok(Flow::Set);
             }
             Op::Brx { table, index, .. } => {
-                self.indexed_branch(w, mask, exec, pc, *table, *index)?;
+                self.indexed_branch((w, mask), exec, pc, *table, *index)?;
                 return Ok(Flow::Set);
             }
             Op::Bar { .. }
@@ -408,8 +407,7 @@ impl Machine<'_> {
 
     fn indexed_branch(
         &mut self,
-        w: usize,
-        mask: u32,
+        (w, mask): (usize, u32),
         exec: u32,
         pc: Pc,
         table: u32,

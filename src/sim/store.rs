@@ -9,6 +9,7 @@ use crate::answer::AssumptionKind;
 use crate::answer::kinds::REAL_EQUAL;
 use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, Space, Src};
 use crate::sim::at::At;
+use crate::sim::order::Batch;
 use crate::spec::Role;
 
 use super::access::later_lane;
@@ -32,7 +33,6 @@ const ONE_WINNER: &str = "of equal values that threads write unordered, all who 
 
 impl Machine<'_> {
     /// `st`.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn store(
         &mut self,
         At { w, exec, pc }: At,
@@ -51,14 +51,14 @@ impl Machine<'_> {
         let kind = self.fences.kind(access, true);
         let mut offs = [0; LANES];
         let uniform = match under.mask {
-            0 => self.uniform(w, exec, access.space, addr, size, &mut offs),
+            0 => self.uniform((w, exec), access.space, addr, size, &mut offs),
             _ => None,
         };
         let (targets, conflicts) = match uniform {
             Some(landing) => {
                 let region = landing.region;
-                let found =
-                    self.order_batch(region, At { w, exec, pc }, &offs, elems, kind, false, false)?;
+                let batch = Batch::of(region, &offs, elems, kind);
+                let found = self.order_batch(At { w, exec, pc }, &batch)?;
                 let simple = found.is_empty() && !self.order.by_value.on();
                 if simple && kind == Kind::Write && self.is_plain(region) {
                     self.store_lanes(At { w, exec, pc }, region, &offs, srcs, elem);
@@ -85,7 +85,7 @@ impl Machine<'_> {
                 let who = (w, exec, pc);
                 let mut targets = self.all_targets(who, access.space, addr, under, size)?;
                 self.check(w, pc, &mut targets, size, true);
-                let conflicts = self.order_accesses(w, pc, &targets, elems, kind, false)?;
+                let conflicts = self.order_accesses((w, pc), &targets, elems, kind, false)?;
                 (targets, conflicts)
             }
         };
@@ -143,7 +143,7 @@ impl Machine<'_> {
                 };
                 let mut v = v;
                 for (_, c) in overlap.iter().filter(|c| c.1.offset == at) {
-                    v = self.same_value(region, at, elem, (v, raw), same_size, c);
+                    v = self.same_value(region, (at, elem), (v, raw), same_size, c);
                 }
                 let new = self.src_part(w, *s, lane, elem * 8);
                 let p = match cond {
@@ -244,7 +244,7 @@ impl Machine<'_> {
             }
             let (clocks, bytes) = (&mut self.order.clocks, elems.0 * elems.1);
             self.fences
-                .access(clocks, tid, t.region, off, bytes, kind, access.sem);
+                .access(clocks, tid, (t.region, off, bytes), (kind, access.sem));
         }
     }
 
@@ -259,7 +259,6 @@ impl Machine<'_> {
     }
 
     /// Stores the sources of all lanes, without conditions or conflicts.
-    #[allow(clippy::too_many_arguments)]
     fn store_lanes(
         &mut self,
         At { w, exec, pc }: At,
@@ -313,8 +312,7 @@ impl Machine<'_> {
     pub(super) fn same_value(
         &mut self,
         region: RegionId,
-        at: u64,
-        bytes: u32,
+        (at, bytes): (u64, u32),
         (v, written): (Val, Val),
         ty: NumTy,
         c: &SameWrite,

@@ -42,7 +42,7 @@ impl Machine<'_> {
                 return self.tensor_columns(w, pc, op);
             }
             TensorOp::Load { lanes, at, dsts } => {
-                let cells = self.tensor_move(w, pc, *lanes, *at, dsts.len(), false)?;
+                let cells = self.tensor_move((w, pc), *lanes, *at, dsts.len(), false)?;
                 for (i, (row, column)) in cells.into_iter().enumerate() {
                     let v = self.tensor_cell(w, 1 << (i % LANES), pc, row, column);
                     self.set(w, dsts[i / LANES], i % LANES, v);
@@ -51,7 +51,7 @@ impl Machine<'_> {
                 self.begin_load(w, pc, load, dsts);
             }
             TensorOp::Store { lanes, at, srcs } => {
-                let cells = self.tensor_move(w, pc, *lanes, *at, srcs.len(), true)?;
+                let cells = self.tensor_move((w, pc), *lanes, *at, srcs.len(), true)?;
                 for (i, (row, column)) in cells.into_iter().enumerate() {
                     let v = self.src(w, srcs[i / LANES], i % LANES);
                     self.tensor.set(row, column, v);
@@ -173,7 +173,7 @@ impl Machine<'_> {
         let mut to = self.targets(At { w, exec: 1, pc }, space, addr, &Under::none())?;
         self.check(w, pc, &mut to, 4, true);
         self.order.through = Through::Word;
-        let conflicts = self.order_accesses(w, pc, &to, (4, 1), Kind::Write, false);
+        let conflicts = self.order_accesses((w, pc), &to, (4, 1), Kind::Write, false);
         self.order.through = Through::Thread;
         for (_, c) in &conflicts? {
             self.add_race(c.otherwise, c);
@@ -243,8 +243,7 @@ impl Machine<'_> {
     /// The cells of a load or store, all lanes of the first register first.
     fn tensor_move(
         &mut self,
-        w: usize,
-        pc: Pc,
+        (w, pc): (usize, Pc),
         shape: Lanes,
         at: Addr,
         count: usize,

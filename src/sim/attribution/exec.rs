@@ -24,7 +24,7 @@ impl Machine<'_> {
         (view, by): (View, By),
     ) -> Result<Vec<(usize, SameWrite)>, Stop> {
         (self.order.view, self.order.by) = (view, by);
-        let found = self.order_accesses(w, pc, targets, elems, kind, false);
+        let found = self.order_accesses((w, pc), targets, elems, kind, false);
         (self.order.view, self.order.by) = (View::Both, By::Lanes);
         found
     }

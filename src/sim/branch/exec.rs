@@ -142,7 +142,7 @@ impl Machine<'_> {
             literals: Vec::new(),
             regs,
         };
-        self.fork(&mut walk, start, 0, under, target.0, branch.0 + 1)?;
+        self.fork(&mut walk, start, 0, under, (target.0, branch.0 + 1))?;
         loop {
             let rank = walk.pending.iter().map(|p| p.rank).min();
             let rank = rank.unwrap_or(region.end());
@@ -207,7 +207,7 @@ impl Machine<'_> {
             };
             let mut way = way;
             way.regs = self.save(w, region);
-            return self.fork(walk, way, sure, &guards, onward, pc.0 + 1);
+            return self.fork(walk, way, sure, &guards, (onward, pc.0 + 1));
         }
         let mut way = way;
         way.regs = self.save(w, region);
@@ -252,7 +252,7 @@ impl Machine<'_> {
                 both.cond[lane] = cond;
             }
         }
-        self.execute_guarded(w, way.mask, exec, pc, guards, &both)?;
+        self.execute_guarded((w, way.mask), exec, pc, guards, &both)?;
         if let Op::Ld { dsts, .. } = &self.inst(pc).op {
             for r in dsts.iter().flatten() {
                 for lane in lanes(exec & both.mask) {
@@ -284,8 +284,7 @@ impl Machine<'_> {
         way: Way,
         sure: u32,
         under: &Under,
-        taken: u32,
-        fall: u32,
+        (taken, fall): (u32, u32),
     ) -> Result<(), End> {
         let split = under.mask != 0;
         let rounds = way.literals.iter().filter(|l| l.fall == fall).count();

@@ -403,8 +403,13 @@ impl Machine<'_> {
             if across && self.team.many() {
                 self.note_own(w, 1 << lane, pc, t.off as u64);
             }
-            let found =
-                self.order_accesses(w, pc, std::slice::from_ref(&t), (unit, count), kind, false);
+            let found = self.order_accesses(
+                (w, pc),
+                std::slice::from_ref(&t),
+                (unit, count),
+                kind,
+                false,
+            );
             self.order.through = Through::Thread;
             self.order.agent = None;
             for (_, c) in found? {
@@ -444,7 +449,7 @@ impl Machine<'_> {
                 v = self.atomic_value((w, lane, pc), (op, ty, 1), old, v, None)?;
             }
             for c in compared.iter().filter(|c| c.offset == to.off as u64) {
-                v = self.same_value(to.region, to.off as u64, unit, (v, v), ty, c);
+                v = self.same_value(to.region, (to.off as u64, unit), (v, v), ty, c);
             }
             let region = &mut self.regions[to.region.0 as usize];
             region.store(&mut self.values, to.off as u64, unit, v);

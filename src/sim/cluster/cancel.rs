@@ -175,7 +175,7 @@ impl Machine<'_> {
         let seen = self.check_refill((w, lane, pc), SHARED, (near.off as u64, u64::from(BYTES)));
         self.order.agent = Some(agents);
         self.order.through = Through::Bulk;
-        let found = self.order_accesses(w, pc, &[near], (4, BYTES / 4), Kind::Write, false);
+        let found = self.order_accesses((w, pc), &[near], (4, BYTES / 4), Kind::Write, false);
         self.order.through = Through::Thread;
         self.order.agent = None;
         for (_, c) in &found? {

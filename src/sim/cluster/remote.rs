@@ -46,7 +46,7 @@ impl Machine<'_> {
         self.order.agent = Some(agents);
         self.order.through = Through::Remote;
         let elems = (elem, op.srcs.len() as u32);
-        let found = self.order_accesses(w, pc, &to, elems, kind, false);
+        let found = self.order_accesses((w, pc), &to, elems, kind, false);
         self.order.agent = None;
         self.order.through = Through::Thread;
         for (_, c) in &found? {

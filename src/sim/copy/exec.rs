@@ -198,13 +198,13 @@ impl Machine<'_> {
                 return Err(Stop::Finding);
             }
             let elems = (unit, n / unit);
-            self.order_accesses(w, pc, &source, elems, Kind::Read, false)?;
+            self.order_accesses((w, pc), &source, elems, Kind::Read, false)?;
             found.push((c, n, source[0]));
         }
         let Some(&dest) = dests.first() else {
             return Err(Stop::Finding);
         };
-        let conflicts = self.order_accesses(w, pc, &dests, (4, size / 4), Kind::Write, false)?;
+        let conflicts = self.order_accesses((w, pc), &dests, (4, size / 4), Kind::Write, false)?;
         for (_, c) in &conflicts {
             self.add_race(c.otherwise, c);
         }
@@ -264,7 +264,6 @@ impl Machine<'_> {
     }
 
     /// Copies the first `n` of `size` bytes and fills the rest with zeros.
-    #[allow(clippy::too_many_arguments)]
     fn copy_lanes(
         &mut self,
         At { w, exec: mask, pc }: At,
@@ -300,9 +299,9 @@ impl Machine<'_> {
             (1, n)
         };
         if n > 0 {
-            self.order_accesses(w, pc, &sources, (unit, count), Kind::Read, false)?;
+            self.order_accesses((w, pc), &sources, (unit, count), Kind::Read, false)?;
         }
-        let conflicts = self.order_accesses(w, pc, &dests, (4, size / 4), Kind::Write, false)?;
+        let conflicts = self.order_accesses((w, pc), &dests, (4, size / 4), Kind::Write, false)?;
         for (_, c) in &conflicts {
             self.add_race(c.otherwise, c);
         }

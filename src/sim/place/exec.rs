@@ -485,8 +485,7 @@ impl Machine<'_> {
     /// one object outside of local memory: the common case, without a target for each lane.
     pub(in crate::sim) fn uniform(
         &mut self,
-        w: usize,
-        exec: u32,
+        (w, exec): (usize, u32),
         space: Space,
         addr: Addr,
         size: u32,

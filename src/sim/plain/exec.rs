@@ -84,8 +84,8 @@ impl Machine<'_> {
                         op, ty, dst, src, ..
                     },
                 ) => {
-                    if !(one && self.int_one(w, lane, *op, *ty, *dst, src)) {
-                        self.int(At { w, exec: mask, pc }, *op, *ty, 1, *dst, None, src)?;
+                    if !(one && self.int_one((w, lane), *op, *ty, *dst, src)) {
+                        self.int(At { w, exec: mask, pc }, (*op, *ty, 1), *dst, None, src)?;
                     }
                     if let (Some(dst), false) = (dst, moved.is_none()) {
                         self.set_prov(w, *dst, mask, moved);
@@ -121,9 +121,7 @@ impl Machine<'_> {
                     if !(one && self.load_lane(w, lane, pc, &inst.op)) {
                         self.load(
                             At { w, exec: mask, pc },
-                            access,
-                            dsts,
-                            *addr,
+                            (access, dsts, *addr),
                             *used,
                             &UNCONDITIONAL,
                         )?;
@@ -176,8 +174,7 @@ impl Machine<'_> {
     #[inline]
     fn int_one(
         &mut self,
-        w: usize,
-        lane: usize,
+        (w, lane): (usize, usize),
         op: IntOp,
         ty: IntTy,
         dst: Option<RegId>,

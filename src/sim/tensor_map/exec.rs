@@ -154,7 +154,7 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         self.order.agent = agent;
         self.order.through = Through::Map;
-        let found = self.order_accesses(w, pc, std::slice::from_ref(t), (4, 32), kind, false);
+        let found = self.order_accesses((w, pc), std::slice::from_ref(t), (4, 32), kind, false);
         self.order.agent = None;
         self.order.through = Through::Thread;
         for (_, c) in &found? {
@@ -289,7 +289,6 @@ impl Machine<'_> {
     }
 
     /// `tensormap.replace`.
-    #[allow(clippy::too_many_arguments)]
     pub(in crate::sim) fn replace_map(
         &mut self,
         LaneAt { w, lane, pc }: LaneAt,

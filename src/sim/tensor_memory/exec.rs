@@ -323,7 +323,6 @@ impl Machine<'_> {
     }
 
     /// An operation touches cells: it must be ordered with those that touched them before.
-    #[allow(clippy::too_many_arguments)]
     pub(in crate::sim) fn tensor_touch(
         &mut self,
         At { w, exec: mask, pc }: At,

@@ -417,7 +417,7 @@ impl Machine<'_> {
                 return Err(Stop::Finding);
             }
             self.order.agent = Some(agents);
-            let done = self.order_accesses(w, pc, &targets, (4, 4), Kind::Read, false);
+            let done = self.order_accesses((w, pc), &targets, (4, 4), Kind::Read, false);
             self.order.agent = None;
             done?;
             for off in some {

@@ -313,7 +313,7 @@ impl Machine<'_> {
         kind: Kind,
     ) -> Result<Vec<SameWrite>, Stop> {
         let mut every: Vec<Target> = (0..LANES).map(|lane| Target { lane, ..line }).collect();
-        self.check_line(w, pc, &mut every, length * size, size, kind.writes())?;
+        self.check_line((w, pc), &mut every, length * size, size, kind.writes())?;
         // Reads conflict by bytes, however wide they are.
         let bytes = size * length;
         let wide = !kind.writes() && (line.off | i64::from(bytes)) % 4 == 0;
@@ -363,8 +363,7 @@ impl Machine<'_> {
     /// Bounds and alignment of one line: its last element lies in bounds if all do.
     fn check_line(
         &mut self,
-        w: usize,
-        pc: Pc,
+        (w, pc): (usize, Pc),
         line: &mut Vec<Target>,
         bytes: u32,
         size: u32,

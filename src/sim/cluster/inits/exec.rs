@@ -16,11 +16,11 @@ impl Machine<'_> {
         targets: &[Target],
     ) -> Result<Vec<(usize, SameWrite)>, Stop> {
         if !self.inits.on {
-            return self.order_accesses(w, pc, targets, (8, 1), Kind::Write, false);
+            return self.order_accesses((w, pc), targets, (8, 1), Kind::Write, false);
         }
         let agents = self.order.clocks.fork(w as u32);
         self.order.agent = Some(agents);
-        let found = self.order_accesses(w, pc, targets, (8, 1), Kind::Write, false);
+        let found = self.order_accesses((w, pc), targets, (8, 1), Kind::Write, false);
         self.order.agent = None;
         self.order.clocks.join(agents, exec);
         let open = targets.iter().map(|t| Init {
