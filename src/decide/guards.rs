@@ -10,14 +10,16 @@
 //!
 //! Sound in the direction of `true`.
 
+use num_traits::Signed;
+
+use crate::norm;
+use crate::spec::Limits;
+use crate::term::{RCmp, Term, TermId, TermStore};
+
 use super::canon::{Canon, SIGN_WORK};
 use super::logic::linear::{self, Linear, Sign};
 use super::logic::monotone;
 use super::needs::{Guard, Need};
-use crate::norm;
-use crate::spec::Limits;
-use crate::term::{RCmp, Term, TermId, TermStore};
-use num_traits::Signed;
 
 /// Parts of a condition that are looked at.
 const MAX_PARTS: usize = 64;

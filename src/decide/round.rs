@@ -4,18 +4,17 @@
 //! that the result is the same for any number of threads. Each chunk has a scratch of its own, in
 //! which what its elements share is normalised once; so there are few chunks, and little work is one.
 
-use super::asked::Pair;
 use rayon::prelude::*;
 
+use crate::{progress, work};
+
+use super::asked::Pair;
 use super::goal::Condition;
 use super::limits::ROUNDS;
-use super::names;
 use super::prove::{Proof, Prover};
 use super::ruling::{Ruling, Why};
 use super::tactic::Tactic;
-use super::tactics;
-use crate::progress;
-use crate::work;
+use super::{names, tactics};
 
 impl Pair<'_> {
     pub(crate) fn late(&self) -> bool {

@@ -10,14 +10,16 @@
 //! exponentials inside exponents get values of their own, so some equal forms have different
 //! images.
 
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+use crate::number::random::{STEP, scattered};
+
 use super::exp::ExpId;
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
 use super::value::Val;
-use crate::number::random::{STEP, scattered};
-use num_bigint::BigInt;
-use num_traits::ToPrimitive;
 
 const P: u64 = 2_305_843_009_213_690_799;
 const Q: u64 = (P - 1) / 2;

@@ -6,11 +6,13 @@
 //!
 //! Soundness: a sign is excluded only if no input on which the term is defined gives it.
 
+use num_traits::Signed;
+
+use crate::term::{ArrayId, Fun, Sort, Term, TermId, pairs};
+
 use super::poly::PolyId;
 use super::sign::{Reach, Sign};
 use super::sweep::{Entry, Normalizer};
-use crate::term::{ArrayId, Fun, Sort, Term, TermId, pairs};
-use num_traits::Signed;
 
 impl Normalizer<'_> {
     /// Takes a term to have one of these signs: what is found from then on holds where it has. Of

@@ -12,13 +12,12 @@
 //! Hence a load and a store of one fragment are the same lane's, element by element, and order nothing wrongly
 //! done in place; that is an assumption, listed where it decides.
 
-use super::race::View;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Kernel, MatrixForm, Op};
 
 use super::clock::{Clocks, Tick};
-use super::race::{Conflict, Finding, Report, SameWrite};
+use super::race::{Conflict, Finding, Report, SameWrite, View};
 use super::region::SHARED;
 use super::shadow::{Shadow, WarpAccess};
 

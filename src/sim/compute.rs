@@ -3,12 +3,12 @@
 //! Known bits take the machine's own arithmetic, all lanes at once; a lane with a symbolic
 //! operand goes through terms.
 
-use crate::sim::at::{At, LaneAt};
 use std::array::from_fn;
 
 use smallvec::SmallVec;
 
 use crate::kernel::{IntOp, IntTy, Op, Pc, RegId, Special, Src};
+use crate::sim::at::{At, LaneAt};
 use crate::term::{BitsOp, Term, TermId};
 
 use super::machine::Machine;

@@ -6,7 +6,6 @@
 //!
 //! Source: PTX ISA 9.0, sections 9.7.3 to 9.7.5.
 
-use crate::sim::at::LaneAt;
 use std::array::from_fn;
 
 use num_rational::BigRational;
@@ -14,6 +13,7 @@ use num_traits::Zero;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{FloatMods, FloatOp, Fmt, IntOp, IntTy, Op, Pc, Rnd, Src};
+use crate::sim::at::LaneAt;
 use crate::term::made::{Kind, Shape};
 use crate::term::{
     Class, Fun, ICmp, NotFinite, Term, TermId, TermStore, decode, encode_exact, layout,

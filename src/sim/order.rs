@@ -5,10 +5,10 @@
 //! so reads of an array are tracked only from the start of a run in which that array is known to
 //! be written; the first run that writes an array after untracked reads of it is started again.
 
-use crate::sim::at::At;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::{Inst, Kernel, Op, Pc};
+use crate::sim::at::At;
 use crate::term::ArrayId;
 
 use super::Tid;
@@ -16,8 +16,7 @@ use super::attribution::{Held, Rows};
 use super::by_value::ByValue;
 use super::clock::{Clocks, Shape};
 use super::proxy::Through;
-use super::race::View;
-use super::race::{self, By, Kind, Report, SameWrite};
+use super::race::{self, By, Kind, Report, SameWrite, View};
 use super::region::{RegionId, SHARED, region_of};
 use super::shadow::{Shadow, WarpAccess};
 use super::warp::{LANES, lanes};

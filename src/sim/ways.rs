@@ -9,7 +9,7 @@
 //! one of a run; that two runs mean the same condition by a fork is looked at. A finding of a run is one only if an input
 //! satisfies what it decided. Kernels are left alone that access arrays by anything but plain loads, stores and atomics.
 //!
-//! Not claimed: anything about conditions on what a schedule chooses, or about more than [`MOST`] runs.
+//! Not claimed: anything about conditions on what a schedule chooses, or about more than a few runs.
 
 use rustc_hash::FxHashSet;
 

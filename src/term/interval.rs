@@ -7,13 +7,12 @@
 //!
 //! What is not claimed: tightest results. An end may be a few units too far out, never too far in.
 
-use super::dyadic::MAX_EXPONENT;
-use super::dyadic::{Dyadic, Interval, Round};
 use std::cmp::Ordering;
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
+use super::dyadic::{Dyadic, Interval, MAX_EXPONENT, Round};
 use super::series;
 
 impl Interval {

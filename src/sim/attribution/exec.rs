@@ -1,4 +1,4 @@
-//! Accesses of a warp that meet, as their order is settled.
+//! Accesses of a collective on matrices, for each of the threads whose they may be.
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{MatrixForm, Pc};

@@ -1,4 +1,4 @@
-//! Racing loads, as the values are told that they may give.
+//! Racing reads, as they are followed to the stores that are made of them.
 
 use rustc_hash::FxHashMap;
 

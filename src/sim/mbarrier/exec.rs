@@ -1,9 +1,9 @@
 //! Operations on `mbarrier` objects.
 
-use crate::sim::at::LaneAt;
 use std::sync::Arc;
 
 use crate::kernel::{AsyncOp, Pc, Scoped};
+use crate::sim::at::LaneAt;
 use crate::sim::clock::{Actor, Carried, Layer, Tick};
 use crate::sim::machine::Machine;
 use crate::sim::mbarrier::heads::Head;

@@ -1,4 +1,4 @@
-//! Sums that are not closed yet, as values.
+//! Products, as they are added to open sums.
 
 use crate::kernel::Fmt;
 use crate::sim::val::{Val, open_sum};

@@ -1,4 +1,4 @@
-//! Where an instruction accesses memory.
+//! The lanes of an access, as they are sent to their places.
 
 use crate::kernel::{Addr, Pc, Space, Src};
 use crate::sim::address::carry::has_window;

@@ -1,4 +1,4 @@
-//! Plain accesses of a warp at once.
+//! Straight code, as a warp executes it at once.
 
 use crate::kernel::conditions::Seen;
 use crate::kernel::{IntOp, IntTy, NumTy, Op, Pc, RegId, Src};

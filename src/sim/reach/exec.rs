@@ -1,4 +1,4 @@
-//! What doubtful values reach, when a run ends.
+//! Values of which nothing is known, as a run ends.
 
 use crate::kernel::Pc;
 use crate::sim::machine::Machine;

@@ -1,4 +1,4 @@
-//! Warps that run away from the others.
+//! Accesses out of bounds, as they are counted.
 
 use crate::sim::machine::Machine;
 

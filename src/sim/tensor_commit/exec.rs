@@ -1,4 +1,4 @@
-//! Commits of asynchronous work to `mbarrier` objects.
+//! Commits and arrivals that nobody waits for, as they are made and told.
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Pc, Space, Src};

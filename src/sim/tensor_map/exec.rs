@@ -1,12 +1,12 @@
-//! Tensor maps, as instructions make and read them.
+//! Tensor maps, as instructions change, copy and read them.
 
-use crate::sim::at::LaneAt;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, IntTy, MapField, NumTy, Pc, Space, Src};
+use crate::sim::at::LaneAt;
 use crate::sim::clock::Actor;
 use crate::sim::machine::Machine;
 use crate::sim::memory::RegionKind;

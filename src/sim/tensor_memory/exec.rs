@@ -1,10 +1,10 @@
 //! Allocations of and accesses to tensor memory.
 
-use crate::sim::at::At;
 use std::collections::BTreeSet;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::Pc;
+use crate::sim::at::At;
 use crate::sim::clock::{Actor, Layer};
 use crate::sim::machine::Machine;
 use crate::sim::region::SHARED;

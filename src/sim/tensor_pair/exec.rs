@@ -1,4 +1,4 @@
-//! Tensor memory of a pair of CTAs, as instructions use it.
+//! Allocation, release and its end, as a warp of each CTA of a pair comes to them.
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Pc, TensorOp};

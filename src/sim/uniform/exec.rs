@@ -1,4 +1,4 @@
-//! Operands that are one value for all lanes.
+//! Operations on values that are the same in all lanes, as they are executed once.
 
 use crate::kernel::conditions::Seen;
 use crate::kernel::{Op, Pc};

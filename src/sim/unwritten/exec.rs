@@ -1,4 +1,4 @@
-//! Reads of what was never written.
+//! Registers that were never written, as instructions read them.
 
 use crate::kernel::Pc;
 use crate::sim::machine::Machine;

@@ -1,4 +1,4 @@
-//! Warps of a group that wait for each other.
+//! What warps of a group execute, as it is compared.
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Op, Pc};

@@ -1,11 +1,11 @@
 //! Products of warpgroups, as instructions begin, commit and wait for them.
 
-use crate::sim::at::LaneAt;
 use rustc_hash::FxHashMap;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, GroupA, IntTy, MatTy, NumTy, Op, Pc, RegId, Src, Wgmma, operands};
 use crate::sim::address::provenance::{Astray, BaseId};
+use crate::sim::at::LaneAt;
 use crate::sim::clock::{Actor, EventId};
 use crate::sim::descriptor::Descriptor;
 use crate::sim::machine::Machine;

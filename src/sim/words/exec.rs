@@ -1,4 +1,4 @@
-//! Operations on words of the machine.
+//! Words of floats, as the machine stores, loads and sums them up.
 
 use std::array::from_fn;
 

@@ -1,4 +1,4 @@
-//! Where bases lie, as the machine asks for it.
+//! Bits of bases, as an instruction asks for them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Initialisations of barriers as a cluster comes to see them.
+//! Initialisations of objects, as they are published to a cluster.
 
 use crate::kernel::Pc;
 use crate::sim::machine::Machine;

@@ -1,4 +1,4 @@
-//! What arrivals and waits at `mbarrier` objects come to know.
+//! Fences, as they acquire and release.
 
 use crate::kernel::{Restricted, Scope, Sem};
 use crate::sim::clock::Layer;

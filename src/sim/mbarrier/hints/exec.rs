@@ -1,4 +1,4 @@
-//! Waits that may give up.
+//! Arrivals and waits that order less than it seems, as they are noted and told.
 
 use crate::kernel::{Pc, Scoped};
 use crate::sim::machine::Machine;
