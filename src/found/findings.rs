@@ -144,6 +144,7 @@ impl<'a> Found<'a> {
     /// Says what the sides round, and where one does so more than the other; once.
     pub(crate) fn compare_rounds(&mut self, shown: bool) {
         if self.precision.is_none() {
+            let shown = shown && !self.rounds.is_empty();
             let (precision, narrower) = precision(&self.rounds, shown);
             self.precision = Some(precision);
             self.warnings.extend(narrower);

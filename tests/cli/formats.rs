@@ -498,3 +498,23 @@ fn findings_stand_at_the_line_of_the_source() {
         "{first}"
     );
 }
+
+#[test]
+fn a_lift_says_nothing_of_roundings_that_it_did_not_look_for() {
+    let kernel = "kernels/softmax/online_4.ptx";
+    let args = ["--precision", "--threads", "4"];
+    let arrays = ["--arg", "0=in:f32[4]", "--arg", "1=out:f32[4]"];
+    let run = |command: &str| {
+        let out = volta()
+            .args([&[command, kernel], &args[..], &arrays].concat())
+            .output()
+            .expect("volta starts");
+        String::from_utf8(out.stdout).expect("a report is UTF-8")
+    };
+    assert!(run("race").contains("precision: "), "{}", run("race"));
+    let lifted = run("lift");
+    assert!(
+        lifted.contains("lifted") && !lifted.contains("precision: "),
+        "{lifted}"
+    );
+}
