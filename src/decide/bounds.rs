@@ -359,9 +359,11 @@ pub(crate) fn settle(
         match (found, failure(g)) {
             (Some(with), Some(what)) => add(
                 &mut out.defects,
-                Finding::new(DefectKind::Assertion, format!(
-                        "the kernel {what} with {with}, where the reference is defined"
-                    )).at(sites),
+                Finding::new(
+                    DefectKind::Assertion,
+                    format!("the kernel {what} with {with}, where the reference is defined"),
+                )
+                .at(sites),
             ),
             (None, Some(what)) => add(
                 &mut out.unknowns,
@@ -369,27 +371,37 @@ pub(crate) fn settle(
             ),
             (Some(with), None) if g.unaligned.is_some() => add(
                 &mut out.defects,
-                Finding::new(DefectKind::MisalignedAccess, format!("{place} is not aligned or not inside with {with}")).at(sites),
+                Finding::new(
+                    DefectKind::MisalignedAccess,
+                    format!("{place} is not aligned or not inside with {with}"),
+                )
+                .at(sites),
             ),
             (Some(with), None) => add(
                 &mut out.defects,
-                Finding::new(DefectKind::OutOfBounds, format!(
+                Finding::new(
+                    DefectKind::OutOfBounds,
+                    format!(
                         "{place} is outside of it with {with}, where the reference accesses nothing outside"
-                    )).at(sites),
+                    ),
+                )
+                .at(sites),
             ),
-            (None, None) => add(
-                &mut out.unknowns,
-                Finding::new(UnknownKind::DataDependentAddress, match fits {
-                        true => format!(
-                            "that {place} lies in it does not follow from what the reference accesses: say what its indices are with --assume '{} in A..B'",
-                            chosen_by(&store, g, arrays)
-                        ),
-                        false => format!(
-                            "whether the integers that choose {place} wrap is open: say how large its indices are with --assume '{} in A..B'",
-                            chosen_by(&store, g, arrays)
-                        ),
-                    }).at(sites),
-            ),
+            (None, None) => {
+                let by = chosen_by(&store, g, arrays);
+                let message = match fits {
+                    true => format!(
+                        "that {place} lies in it does not follow from what the reference accesses: say what its indices \
+                         are with --assume '{by} in A..B'"
+                    ),
+                    false => format!(
+                        "whether the integers that choose {place} wrap is open: say how large its indices are with \
+                         --assume '{by} in A..B'"
+                    ),
+                };
+                let finding = Finding::new(UnknownKind::DataDependentAddress, message);
+                add(&mut out.unknowns, finding.at(sites));
+            }
         }
     }
     if known.wraps() {

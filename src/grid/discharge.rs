@@ -252,9 +252,9 @@ fn settle(
             return Settled::Warning(o.warning.clone());
         }
         let (what, count, sites) = o.otherwise.parts();
-        return Settled::Unknown(Finding::new(UnknownKind::Undecided, format!(
-                "{what}; whether the values are equal was not looked into, for the kernel is defective"
-            )).times(count).at(sites.to_vec()));
+        let why = "whether the values are equal was not looked into, for the kernel is defective";
+        let open = Finding::new(UnknownKind::Undecided, what).because(why);
+        return Settled::Unknown(open.times(count).at(sites.to_vec()));
     };
     let mut open = None;
     for &(a, b) in pairs {

@@ -456,9 +456,13 @@ impl<'a> Whole<'a> {
         }
         if let Some(&(array, off)) = self.memory.lost.first() {
             let name = &self.subject.resolved.arrays[array].name;
-            out.outcome.unknowns.push(Finding::new(UnknownKind::Undecided, format!(
-                    "several CTAs update {name} at byte {off}, and what they leave together is not known"
-                )).times(self.memory.lost.len() as u64));
+            let message = format!(
+                "several CTAs update {name} at byte {off}, and what they leave together is not known"
+            );
+            let open = Finding::new(UnknownKind::Undecided, message);
+            out.outcome
+                .unknowns
+                .push(open.times(self.memory.lost.len() as u64));
         }
         out.outcome.fresh = self.memory.fresh;
         out.outcome.narrow = self.memory.narrow;

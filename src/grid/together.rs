@@ -313,10 +313,11 @@ fn spinning(subject: &Subject, choices: &[Choice]) -> Option<Site> {
 }
 
 fn goes_round(site: Site) -> Finding<UnknownKind> {
-    Finding::new(UnknownKind::Limit, format!(
-            "a loop that does more than wait reads a value that another thread overwrites, and may read the old one \
-             in any number of rounds; it was followed for {MANY_OLD} of them"
-        )).at(vec![site])
+    let message = format!(
+        "a loop that does more than wait reads a value that another thread overwrites, and may read the old one \
+         in any number of rounds; it was followed for {MANY_OLD} of them"
+    );
+    Finding::new(UnknownKind::Limit, message).at(vec![site])
 }
 
 /// The choices of the run after one.

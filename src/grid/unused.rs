@@ -161,15 +161,17 @@ impl Whole<'_> {
     fn unused(&self, f: &Found) -> Finding<WarningKind> {
         let place = self.place(f.array, f.off, f.earlier.elem.min(f.later.elem));
         let ctas = [f.earlier.rank, f.later.rank].map(|r| launch::show(self.subject.cta(r)));
-        Finding::new(WarningKind::UnusedRead, format!(
-                "{} of {place} by CTA {} and {} by CTA {}: nothing orders different CTAs of one launch; what is read \
-                 reaches nothing",
-                f.earlier.kind.name(),
-                ctas[0],
-                f.later.kind.name(),
-                ctas[1]
-            )).times(f.count).at([&f.earlier, &f.later]
-                .map(|r| self.site(r, None, &place))
-                .into())
+        let message = format!(
+            "{} of {place} by CTA {} and {} by CTA {}: nothing orders different CTAs of one launch; what is read \
+             reaches nothing",
+            f.earlier.kind.name(),
+            ctas[0],
+            f.later.kind.name(),
+            ctas[1]
+        );
+        let sites = [&f.earlier, &f.later].map(|r| self.site(r, None, &place));
+        Finding::new(WarningKind::UnusedRead, message)
+            .times(f.count)
+            .at(sites.into())
     }
 }

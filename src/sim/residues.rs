@@ -175,9 +175,10 @@ impl Outcome {
 
 /// What is said of a kernel that its own residues tell apart.
 fn open(sites: Vec<Site>, why: &str) -> Finding<UnknownKind> {
-    Finding::new(UnknownKind::NondeterministicValue, format!(
-            "the kernel takes apart addresses of shared memory, which is aligned as it is declared and no more: it was \
-             run with that at a multiple of what it asks for, and elsewhere, where {why}; an alignment in the \
-             declaration (`.align 1024`) would settle it"
-        )).at(sites)
+    let message = format!(
+        "the kernel takes apart addresses of shared memory, which is aligned as it is declared and no more: it was \
+         run with that at a multiple of what it asks for, and elsewhere, where {why}; an alignment in the \
+         declaration (`.align 1024`) would settle it"
+    );
+    Finding::new(UnknownKind::NondeterministicValue, message).at(sites)
 }

@@ -178,21 +178,27 @@ pub(crate) fn alone(
         let place = open.place(i, arrays);
         match found {
             Some(input) => add(&mut out.defects, open.defect(i, &input, arrays)),
-            None if failure(&open.gathers[i]).is_some() => add(
-                &mut out.unknowns,
-                Finding::new(UnknownKind::Undecided, open_failure(failure(&open.gathers[i]).unwrap_or_default())).at(vec![site]),
-            ),
-            None => add(
-                &mut out.unknowns,
-                Finding::new(UnknownKind::DataDependentAddress, format!(
-                        "neither was {place} shown to lie in it for all data that the facts allow, nor was data found \
-                         with which it does not: say more of its indices with --assume '{} in A..B'",
-                        chosen_by(&open.store, &open.gathers[i], arrays)
-                    )).at(vec![site]),
-            ),
+            None => {
+                let finding = match failure(&open.gathers[i]) {
+                    Some(what) => Finding::new(UnknownKind::Undecided, open_failure(what)),
+                    None => Finding::new(
+                        UnknownKind::DataDependentAddress,
+                        neither(&place, &chosen_by(&open.store, &open.gathers[i], arrays)),
+                    ),
+                };
+                add(&mut out.unknowns, finding.at(vec![site]));
+            }
         }
     }
     out
+}
+
+/// What is said of a place of which neither is known that it lies in its array, nor that it does not.
+fn neither(place: &str, chosen_by: &str) -> String {
+    format!(
+        "neither was {place} shown to lie in it for all data that the facts allow, nor was data found with which it does \
+         not: say more of its indices with --assume '{chosen_by} in A..B'"
+    )
 }
 
 impl Open {
