@@ -86,11 +86,7 @@ impl<'a> Grid<'a> {
 
     /// What the text of the kernel says.
     fn program(&self) -> Arc<Program> {
-        let Subject {
-            kernel, resolved, ..
-        } = self.subject;
-        let program = || Arc::new(Program::new(kernel, &resolved.mode));
-        self.program.get_or_init(program).clone()
+        self.program.get_or_init(|| self.subject.program()).clone()
     }
 
     /// What a CTA is told before its first run.

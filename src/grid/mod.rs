@@ -12,6 +12,7 @@
 //! Not claimed: anything about CTAs that were not run, or about launches that overlap.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -27,8 +28,8 @@ use crate::sim::join::add_counts;
 use crate::sim::race::{Conflict, Kind};
 use crate::sim::strong;
 use crate::sim::{
-    self, Conditional, DefectKind, Finding, Knowledge, Noting, Outcome, Seen, Side, Site, Stats,
-    UnknownKind, Watch,
+    self, Conditional, DefectKind, Finding, Knowledge, Noting, Outcome, Program, Seen, Side, Site,
+    Stats, UnknownKind, Watch,
 };
 use crate::spec::limits::SPENT;
 use crate::spec::{Arrays, Limits, Resolved, launch};
@@ -134,6 +135,11 @@ impl Subject<'_> {
     /// One CTA, with its obligations discharged.
     fn settled(&self, rank: u64, limits: &Limits, noting: &Noting) -> Outcome {
         self.settle(self.run(rank, limits, noting))
+    }
+
+    /// What the text of the kernel says, for all CTAs that are run.
+    fn program(&self) -> Arc<Program> {
+        Arc::new(Program::new(self.kernel, &self.resolved.mode))
     }
 
     /// What a CTA is told before its first run.
@@ -490,6 +496,7 @@ impl<'a> Whole<'a> {
             }),
             known: Knowledge {
                 tracked: self.noting.known.tracked.clone(),
+                program: self.noting.known.program.clone(),
                 ..Knowledge::default()
             },
             ..Noting::default()

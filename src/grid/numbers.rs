@@ -3,14 +3,12 @@
 //! That is one order of the CTAs, in which counters, flags and float sums in memory have the values that they have
 //! in it. What other orders would change is found as elsewhere, by `between`, from the accesses of each CTA.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashSet;
 
 use crate::kernel::Pc;
 use crate::sim::numbers::Memory;
 use crate::sim::strong::{concerns, waits};
-use crate::sim::{Finding, Knowledge, Noting, Program, UnknownKind};
+use crate::sim::{Finding, Knowledge, Noting, UnknownKind};
 use crate::term::ArrayId;
 
 use super::ladder::plan;
@@ -50,10 +48,7 @@ fn each(subject: &Subject, ranks: &[u64], stuck: bool) -> (Covered, Option<Memor
     let all: FxHashSet<ArrayId> = arrays.map(ArrayId).collect();
     let known = Knowledge {
         tracked: all,
-        program: Some(Arc::new(Program::new(
-            subject.kernel,
-            &subject.resolved.mode,
-        ))),
+        program: Some(subject.program()),
         ..subject.knowledge()
     };
     let mut whole = Whole::new(*subject, known);

@@ -11,14 +11,15 @@
 //! another writer would race with it, or when all CTAs were run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use super::{Covered, Subject, cover};
-use crate::sim::Noting;
 use crate::sim::footprint::union;
 use crate::sim::race::Kind;
+use crate::sim::{Noting, Program};
 use crate::spec::{Arrays, Origin, Role};
 use crate::term::{ArrayId, TermStore};
 
@@ -113,6 +114,7 @@ struct Tried {
 
 struct Search<'a> {
     subject: &'a Subject<'a>,
+    program: Arc<Program>,
     wanted: &'a Elements,
     missing: Elements,
     tried: FxHashSet<u64>,
@@ -129,6 +131,7 @@ pub fn covering<'a>(
     let count = subject.resolved.launch.ctas();
     let mut search = Search {
         subject,
+        program: subject.program(),
         wanted,
         missing: wanted.clone(),
         tried: FxHashSet::default(),
@@ -156,10 +159,11 @@ impl Search<'_> {
             .collect();
         let subject = self.subject;
         let limits = subject.limits(subject.deciding.limits.memory);
-        let with_values = Noting {
+        let mut with_values = Noting {
             accesses: Some(FxHashSet::default()),
             ..Noting::default()
         };
+        with_values.known.program = Some(self.program.clone());
         let mut noting = with_values.clone();
         noting.known.without_values = true;
         let tried: Vec<Tried> = work::side_by_side(new.par_iter(), |&rank| {

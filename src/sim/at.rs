@@ -23,3 +23,12 @@ pub(super) struct LaneAt {
     /// The instruction.
     pub pc: Pc,
 }
+
+impl LaneAt {
+    /// The lane as the only one that executes the instruction.
+    pub(super) fn alone(self) -> At {
+        let LaneAt { w, lane, pc } = self;
+        let exec = 1 << lane;
+        At { w, exec, pc }
+    }
+}

@@ -1,11 +1,14 @@
 //! One CTA, as something that is run with more or less known.
 
+use std::sync::Arc;
+
 use crate::kernel::Kernel;
 use crate::spec::{Arrays, Bindings, Launch, Limits, Mode};
 use crate::term::TermId;
 
 use super::address::pins::Asked;
 use super::footprint::Noting;
+use super::program::Program;
 use super::stop::Obstacle;
 use super::unused::Ended;
 use super::{Finding, Outcome, Side, UnknownKind};
@@ -33,6 +36,8 @@ pub struct Inputs<'a> {
 pub(super) struct OneCta<'a> {
     pub inputs: &'a Inputs<'a>,
     pub noting: &'a Noting,
+    /// What the text of its kernel says.
+    pub program: Arc<Program>,
 }
 
 /// What a run leaves.

@@ -12,7 +12,6 @@ use crate::term::questions::Question;
 use crate::term::{ArrayId, TermId};
 
 use super::cta::Inputs;
-use super::knowledge::Knowledge;
 use super::memory::{Region, RegionKind};
 use super::program::Program;
 use super::region::{PARAM, RegionId, base, region_of};
@@ -214,8 +213,11 @@ fn record_with<K: Copy + Ord>(
 impl<'k> Machine<'k> {
     /// A machine with memory laid out and all threads at the first instruction; `None` if the
     /// block has more threads than a CTA can have.
-    pub(super) fn new(inputs: &Inputs<'k>, known: &Knowledge) -> Option<Self> {
-        let tracked = &known.tracked;
+    pub(super) fn new(
+        inputs: &Inputs<'k>,
+        program: Arc<Program>,
+        tracked: &FxHashSet<ArrayId>,
+    ) -> Option<Self> {
         let Inputs {
             kernel,
             launch,
@@ -225,8 +227,6 @@ impl<'k> Machine<'k> {
             side,
             limits,
         } = *inputs;
-        let program = known.program.clone();
-        let program = program.unwrap_or_else(|| Arc::new(Program::new(kernel, &mode)));
         let ctas = launch.team(mode.together);
         let shape = super::clock::Shape::several(launch.threads(), ctas.len() as u32)?;
         let team = super::cluster::Team::new(ctas, shape, launch.cluster_ctas());

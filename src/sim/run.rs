@@ -55,7 +55,7 @@ impl Stage for OneCta<'_> {
 
     fn run(&self, known: &Knowledge) -> Ran {
         let (inputs, noting) = (self.inputs, self.noting);
-        let Some(mut m) = Machine::new(inputs, known) else {
+        let Some(mut m) = Machine::new(inputs, self.program.clone(), &known.tracked) else {
             let message = "a CTA has at most 1024 threads, and CTAs that run together 2048 warps";
             return Ran::limit(message.into());
         };
@@ -114,11 +114,14 @@ impl Stage for OneCta<'_> {
 
 /// Runs one CTA for every schedule, again with more known as long as that says more.
 pub fn run_noting(inputs: &Inputs, noting: &Noting) -> Outcome {
-    let stage = OneCta { inputs, noting };
     let mut known = noting.known.clone();
-    known.without_values = stage.begins_without_values();
     let program = || Arc::new(Program::new(inputs.kernel, &inputs.mode));
-    known.program.get_or_insert_with(program);
+    let stage = OneCta {
+        inputs,
+        noting,
+        program: known.program.take().unwrap_or_else(program),
+    };
+    known.without_values = stage.begins_without_values();
     let mut ran = refined(
         &stage,
         known,

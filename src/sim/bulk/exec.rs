@@ -2,7 +2,7 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
-use crate::sim::at::{At, LaneAt};
+use crate::sim::at::LaneAt;
 use crate::sim::clock::Actor;
 use crate::sim::machine::Machine;
 use crate::sim::place::Target;
@@ -471,16 +471,7 @@ impl Machine<'_> {
         cta: Option<(u32, bool)>,
     ) -> Result<(), Stop> {
         let &How { w, lane, pc, .. } = how;
-        let mut to = self.targets(
-            At {
-                w,
-                exec: 1 << lane,
-                pc,
-            },
-            space,
-            addr,
-            &Under::none(),
-        )?;
+        let mut to = self.targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
         if let Some((rank, pair)) = cta {
             for t in to.iter_mut().filter(|t| t.region == SHARED) {
                 // A pair of CTAs counts at the one whose rank is even, or odd, as that of the object is.

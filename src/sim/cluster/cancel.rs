@@ -13,7 +13,7 @@
 use crate::answer::AssumptionKind;
 use crate::answer::kinds::ONE_SCHEDULE;
 use crate::kernel::{Addr, ClusterOp, Pc, Space, Src};
-use crate::sim::at::{At, LaneAt};
+use crate::sim::at::LaneAt;
 use crate::term::TermId;
 
 use super::super::clock::Actor;
@@ -149,16 +149,8 @@ impl Machine<'_> {
         let slot = self.team.peer(w, rank).map(|n| self.team.slot(n));
         let mut places = Vec::with_capacity(2);
         for (addr, bytes) in [(to, BYTES), (object, 8)] {
-            let mut found = self.targets(
-                At {
-                    w,
-                    exec: 1 << lane,
-                    pc,
-                },
-                space,
-                addr,
-                &Under::none(),
-            )?;
+            let mut found =
+                self.targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
             for t in found.iter_mut().filter(|t| t.region == SHARED) {
                 t.off = slot.unwrap_or(0) + self.team.local(t.off);
             }

@@ -156,26 +156,8 @@ impl Machine<'_> {
         under: &Under,
     ) -> Result<(), Stop> {
         self.stats.accesses += 2;
-        let sources = self.targets(
-            At {
-                w,
-                exec: 1 << lane,
-                pc,
-            },
-            Space::Global,
-            from,
-            under,
-        )?;
-        let mut dests = self.targets(
-            At {
-                w,
-                exec: 1 << lane,
-                pc,
-            },
-            Space::Shared,
-            to,
-            under,
-        )?;
+        let sources = self.targets(LaneAt { w, lane, pc }.alone(), Space::Global, from, under)?;
+        let mut dests = self.targets(LaneAt { w, lane, pc }.alone(), Space::Shared, to, under)?;
         if sources.len() != 1 || dests.len() != 1 {
             return self.selected_addresses(w, 1 << lane, pc);
         }

@@ -59,22 +59,10 @@ impl Machine<'_> {
             self.found.assumptions.insert(assumption);
         }
         for f in found {
+            let (what, mut sites) = self.told(&f);
             let r = RegionId(f.region.0);
-            let bytes = self.access_bytes(f.later.pc);
-            let mut sites = vec![
-                self.party_site(r, f.offset, &f.earlier, self.access_bytes(f.earlier.pc)),
-                self.party_site(r, f.offset, &f.later, bytes),
-            ];
-            self.trails.attach(&f, &mut sites);
-            let place = self.place(r, f.offset, bytes);
             let (a, b) = (f.earlier.thread.0, f.later.thread.0);
-            let what = format!(
-                "{} of {place} by thread {} and {} by thread {}",
-                f.earlier.kind.name(),
-                self.team.name(a),
-                f.later.kind.name(),
-                self.team.name(b)
-            );
+            self.trails.attach(&f, &mut sites);
             let count = f.count;
             let strong = self.is_followed(&f);
             match self.weakened(&f) {
@@ -178,23 +166,29 @@ impl Machine<'_> {
             if named.contains(&of(&f)) || self.weakened(&f) != Some(Conflict::Conditional) {
                 continue;
             }
-            let r = RegionId(f.region.0);
-            let bytes = self.access_bytes(f.later.pc);
-            let sites = vec![
-                self.party_site(r, f.offset, &f.earlier, self.access_bytes(f.earlier.pc)),
-                self.party_site(r, f.offset, &f.later, bytes),
-            ];
-            let place = self.place(r, f.offset, bytes);
-            let (a, b) = (f.earlier.thread.0, f.later.thread.0);
-            let what = format!(
-                "{} of {place} by thread {} and {} by thread {}",
-                f.earlier.kind.name(),
-                self.team.name(a),
-                f.later.kind.name(),
-                self.team.name(b)
-            );
+            let (what, sites) = self.told(&f);
             self.conditional_race(&f, what, sites, Some(conds));
         }
+    }
+
+    /// A pair in words, and the places of both sides.
+    fn told(&self, f: &race::Finding) -> (String, Vec<Site>) {
+        let r = RegionId(f.region.0);
+        let [earlier, later] = [&f.earlier, &f.later];
+        let [first, bytes] = [earlier, later].map(|p| self.access_bytes(p.pc));
+        let sites = vec![
+            self.party_site(r, f.offset, earlier, first),
+            self.party_site(r, f.offset, later, bytes),
+        ];
+        let place = self.place(r, f.offset, bytes);
+        let what = format!(
+            "{} of {place} by thread {} and {} by thread {}",
+            earlier.kind.name(),
+            self.team.name(earlier.thread.0),
+            later.kind.name(),
+            self.team.name(later.thread.0)
+        );
+        (what, sites)
     }
 
     /// What a pair is beside the rule for plain accesses: strong ones, which volatile ones are too, race with no

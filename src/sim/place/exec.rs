@@ -3,7 +3,7 @@
 use crate::kernel::{Addr, Pc, Space, Src};
 use crate::sim::address::carry::has_window;
 use crate::sim::address::provenance::{Astray, BaseId, Landing, Prov, Shape};
-use crate::sim::at::At;
+use crate::sim::at::{At, LaneAt};
 use crate::sim::choices::choices;
 use crate::sim::gather::Chosen;
 use crate::sim::machine::Machine;
@@ -82,16 +82,7 @@ impl Machine<'_> {
         space: Space,
         addr: Addr,
     ) -> Result<Option<Target>, Stop> {
-        let mut to = self.targets(
-            At {
-                w,
-                exec: 1 << lane,
-                pc,
-            },
-            space,
-            addr,
-            &Under::none(),
-        )?;
+        let mut to = self.targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
         let last = to.pop().filter(|t| to.is_empty() && t.cond.is_none());
         Ok(last)
     }

@@ -2,7 +2,7 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Pc, Space, Src};
-use crate::sim::at::{At, LaneAt};
+use crate::sim::at::LaneAt;
 use crate::sim::clock::Actor;
 use crate::sim::machine::Machine;
 use crate::sim::place::Target;
@@ -36,16 +36,7 @@ impl Machine<'_> {
                     "tcgen05.commit without a state space takes an address of shared memory",
                 ));
         }
-        let mut to = self.targets(
-            At {
-                w,
-                exec: 1 << lane,
-                pc,
-            },
-            space,
-            addr,
-            &Under::none(),
-        )?;
+        let mut to = self.targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
         self.check(w, pc, &mut to, 8, true);
         let [t] = &to[..] else {
             return Err(Stop::Finding);
