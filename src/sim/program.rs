@@ -69,7 +69,7 @@ impl Program {
         &self.readers[start..end]
     }
 
-    /// What a run without values leaves out of an instruction; nothing where there was none.
+    /// What a run without values leaves out of an instruction, for such a run to ask: others of the launch have values.
     #[inline]
     pub(super) fn omitted(&self, pc: Pc) -> Omitted {
         let outside = self.outside.get();
