@@ -4,12 +4,12 @@
 //! (section 8).
 
 use crate::kernel::{Access, Addr, NumTy, Op, Pc, RegId};
-use crate::sim::at::{At, LaneAt};
+use crate::sim::at::{At, LaneAt, site};
 use crate::sim::order::Batch;
 use crate::term::{ArrayId, Term, TermId};
 
 use super::address::provenance::Prov;
-use super::machine::Machine;
+use super::machine::{Core, Machine, Spaces};
 use super::memory::{Initial, RegionKind, extend};
 use super::place::Target;
 use super::race::{Kind, SameWrite};
@@ -17,8 +17,198 @@ use super::region::RegionId;
 use super::step::Under;
 use super::stop::Stop;
 use super::val::Val;
+use super::value::Values;
 use super::warp::{LANES, lanes};
 use super::{Change, DefectKind, UnknownKind};
+
+impl Values {
+    /// What a load gives of values at several places, of which the one is read whose condition holds.
+    pub(super) fn one_option(&mut self, options: &[(Option<TermId>, Val)], width: u8) -> Val {
+        if let &[(cond, v)] = options {
+            return self.where_executed(v, cond);
+        }
+        let yes = self.store.bool(true);
+        let mut all = Vec::with_capacity(options.len());
+        for &(cond, v) in options {
+            let cond = cond.unwrap_or(yes);
+            let v = match v {
+                Val::Real(f, t) => Val::Real(f, self.store.taken_under(cond, t)),
+                Val::Bits(t) => {
+                    let t = self.store.taken_under(cond, t);
+                    self.of_bits(t)
+                }
+                v => v,
+            };
+            all.push((cond, v));
+        }
+        self.choose(&all, width)
+    }
+
+    /// A value that may be something never written, where its load is executed.
+    fn where_executed(&mut self, v: Val, cond: Option<TermId>) -> Val {
+        let (Some(cond), Val::Bits(t) | Val::Real(_, t)) = (cond, v) else {
+            return v;
+        };
+        if self.store.is_total(t) {
+            return v;
+        }
+        let mut known = vec![cond];
+        let mut at = 0;
+        while let Some(&c) = known.get(at) {
+            if let Term::And(a, b) = self.store.get(c) {
+                known.extend([a, b]);
+            }
+            at += 1;
+        }
+        self.where_true(&known, v)
+    }
+
+    fn poison_in(&self, t: TermId) -> bool {
+        let s = &self.store;
+        match s.get(t) {
+            Term::Poison { .. } => true,
+            Term::Concat(l) => l
+                .iter()
+                .any(|&i| matches!(s.get(TermId(i)), Term::Poison { .. })),
+            _ => false,
+        }
+    }
+}
+
+impl Spaces {
+    /// Bytes that are written again by what compares no values.
+    fn note_rewrites(
+        &mut self,
+        region: RegionId,
+        (array, size): (ArrayId, u64),
+        mask: u32,
+        offs: &[u64; LANES],
+    ) {
+        for lane in lanes(mask) {
+            let (start, end) = (offs[lane], offs[lane] + size);
+            let r = &self.regions[region.0 as usize];
+            if (start..end).any(|at| r.was_written(at, 1)) {
+                self.footprint.change(Change { array, start, end });
+            }
+        }
+    }
+}
+
+impl Core<'_> {
+    /// What a value that is loaded from memory into a register of a width carries.
+    pub(super) fn loaded_prov(
+        &mut self,
+        (region, off): (RegionId, u64),
+        ty: NumTy,
+        width: u8,
+    ) -> Prov {
+        if !self.memory.regions[region.0 as usize].has_carried() {
+            return Prov::NONE;
+        }
+        let p = self.memory.load_prov(region, off, ty.bits() / 8);
+        match p.is_none() || ty.bits() == u32::from(width) {
+            true => p,
+            false => {
+                let v =
+                    match self.memory.regions[region.0 as usize].load(&mut self.values, off, ty, 0)
+                    {
+                        Val::Conc(n) => Some(n),
+                        _ => None,
+                    };
+                let signed = matches!(ty, NumTy::Int(t) if t.signed);
+                self.memory
+                    .prov
+                    .widened(p, v, (ty.bits() as u8, signed), width)
+            }
+        }
+    }
+
+    /// Lets a register carry what the memory that was loaded into it does.
+    pub(super) fn load_carried(
+        &mut self,
+        w: usize,
+        d: RegId,
+        lane: usize,
+        at: (RegionId, u64),
+        ty: NumTy,
+    ) {
+        let p = self.loaded_prov(at, ty, self.width(d));
+        self.set_prov(w, d, 1 << lane, p);
+    }
+
+    /// A value that is loaded as a number: it must not depend on a base.
+    pub(super) fn load_one(
+        &mut self,
+        LaneAt { w, lane, pc }: LaneAt,
+        region: RegionId,
+        off: u64,
+        ty: NumTy,
+    ) -> Val {
+        if self.memory.regions[region.0 as usize].carries(off, ty.bits() / 8) {
+            self.refuse_base(w, 1 << lane, pc);
+        }
+        self.load_value((w, lane, pc), region, off, ty)
+    }
+
+    /// A value that is loaded; what it carries is for the caller to follow.
+    #[inline]
+    pub(super) fn load_value(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        region: RegionId,
+        off: u64,
+        ty: NumTy,
+    ) -> Val {
+        let r = &mut self.memory.regions[region.0 as usize];
+        let mut v = r.load(&mut self.values, off, ty, pc.0);
+        if r.initial != Initial::Unset {
+            return v;
+        }
+        let mut found = match v {
+            Val::Bits(t) if self.values.poison_in(t) => Some("never written"),
+            _ => None,
+        };
+        if let Some(array) = self.memory.regions[region.0 as usize].kept() {
+            let read = self.values.loaded(v, array, pc.0);
+            if read != v {
+                found = found.or(Some("not always written"));
+            }
+            v = read;
+        }
+        if let Some(how) = found
+            && !self.memory.unset_sites.contains_key(&pc)
+        {
+            let place = self.place(region, off, ty.bits() / 8);
+            let mut site = site(pc, w, 1 << lane, format!("reads {place}, {how}"));
+            let now = self.threads.stats.warp_instructions;
+            self.threads
+                .trails
+                .before(std::slice::from_mut(&mut site), now);
+            self.memory.unset_sites.insert(pc, site);
+        }
+        v
+    }
+
+    /// A poison value decides something: a defect at its use, naming the read.
+    pub(super) fn poison_used(&mut self, w: usize, mask: u32, pc: Pc, t: TermId, what: &str) {
+        let mut sites = vec![site(pc, w, mask, format!("uses it as {what}"))];
+        if let Some(read) = self.poison_source(t) {
+            sites.insert(0, read);
+        }
+        self.defect(DefectKind::UninitializedRead, sites, || {
+            format!("a value that was never written is used as {what}")
+        });
+    }
+
+    /// Records an instruction whose effect has no model.
+    pub(super) fn unsupported(&mut self, w: usize, mask: u32, pc: Pc, what: &str) {
+        let site = site(pc, w, mask, "is executed");
+        self.found
+            .unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
+                format!("{what} is not supported")
+            });
+    }
+}
 
 impl Machine<'_> {
     /// Tells the order of accesses about them, region by region; conflicts come back by target.
@@ -34,9 +224,9 @@ impl Machine<'_> {
         // Of the places that data choose for several lanes, no two may be one.
         let has_choice = |p: &[Target]| p[0].lane == p[1].lane && p[0].cond.is_some();
         if kind.writes() && targets.windows(2).any(has_choice) {
-            self.meet_each();
+            self.sync.meet_each();
         } else if targets.iter().any(|t| t.cond.is_some()) {
-            self.meet_some();
+            self.sync.meet_some();
         }
         let mut out = Vec::new();
         let mut i = 0;
@@ -85,68 +275,59 @@ impl Machine<'_> {
             cond,
             nc: _,
         } = *batch;
-        match self.regions[region.0 as usize].kind {
+        match self.core.memory.regions[region.0 as usize].kind {
             RegionKind::Local | RegionKind::Param => return Ok(Vec::new()),
             RegionKind::Shared => {
-                if self.team.many() {
+                if self.core.fixed.team.many() {
                     self.note_remote(w, mask, pc, offs);
                 }
             }
             RegionKind::Array(a) => {
-                if self.dependents.on() {
+                if self.sync.dependents.on() {
                     let place = (offs, u64::from(elems.0) * u64::from(elems.1));
                     self.before_grid_wait((region, a), (w, mask, pc), place, (kind, cond));
                 }
-                if self.footprint.on() {
-                    let who = (self.warps[w].first, mask);
+                if self.core.memory.footprint.on() {
+                    let who = (self.core.threads.warps[w].first, mask);
                     let sizes = (elems.0, elems.0 as u64 * elems.1 as u64);
-                    self.footprint.add((a, pc), (kind, cond), sizes, who, offs);
-                    if kind == Kind::Write && !matches!(self.inst(pc).op, Op::St { .. }) {
-                        self.note_rewrites(region, (a, sizes.1), mask, offs);
+                    self.core
+                        .memory
+                        .footprint
+                        .add((a, pc), (kind, cond), sizes, who, offs);
+                    if kind == Kind::Write && !matches!(self.core.inst(pc).op, Op::St { .. }) {
+                        self.core
+                            .memory
+                            .note_rewrites(region, (a, sizes.1), mask, offs);
                     }
-                    if let Some(seen) = self.footprint.just_seen() {
-                        seen.around = self.trails.of(seen.thread, pc);
+                    if let Some(seen) = self.core.memory.footprint.just_seen() {
+                        seen.around = self.core.threads.trails.of(seen.thread, pc);
                     }
                 }
                 if kind.writes() {
-                    self.order
+                    self.sync
+                        .order
                         .note_write(region)
                         .map_err(|()| Stop::Open(super::stop::Obstacle::Untracked(a)))?;
-                } else if !self.order.tracks(region) {
-                    self.order.note_untracked_read(region);
+                } else if !self.sync.order.tracks(region) {
+                    self.sync.order.note_untracked_read(region);
                     return Ok(Vec::new());
                 }
             }
         }
-        if self.strong.on && kind == Kind::Write && !cond && self.order.agent.is_none() {
-            self.forget_observed((region, w, mask), offs, u64::from(elems.0 * elems.1));
+        if self.sync.strong.on && kind == Kind::Write && !cond && self.sync.order.agent.is_none() {
+            self.sync
+                .forget_observed((region, w, mask), offs, u64::from(elems.0 * elems.1));
         }
-        if self.order.report.each {
-            self.meet_some();
+        if self.sync.order.report.each {
+            self.sync.meet_some();
         }
-        if self.order.by_value.on() {
-            self.follow_reads(region, (w, mask), offs, elems, (kind, cond));
+        if self.sync.order.by_value.on() {
+            self.sync
+                .follow_reads(region, (w, mask), offs, elems, (kind, cond));
         }
-        let found = self.order.access(at, batch);
+        let found = self.sync.order.access(at, batch);
         self.keep_possible();
         Ok(found)
-    }
-
-    /// Bytes that are written again by what compares no values.
-    fn note_rewrites(
-        &mut self,
-        region: RegionId,
-        (array, size): (ArrayId, u64),
-        mask: u32,
-        offs: &[u64; LANES],
-    ) {
-        for lane in lanes(mask) {
-            let (start, end) = (offs[lane], offs[lane] + size);
-            let r = &self.regions[region.0 as usize];
-            if (start..end).any(|at| r.was_written(at, 1)) {
-                self.footprint.change(Change { array, start, end });
-            }
-        }
     }
 
     /// `ld`.
@@ -163,12 +344,12 @@ impl Machine<'_> {
         self.load_under(At { w, exec, pc }, (access, dsts, addr), used, &all)?;
         for r in dsts.iter().flatten() {
             for lane in lanes(exec) {
-                let v = self.warps[w].get(*r, lane);
-                let p = self.warps[w].prov(*r, lane);
+                let v = self.core.threads.warps[w].get(*r, lane);
+                let p = self.core.threads.warps[w].prov(*r, lane);
                 let new = self.decided_value(v);
                 if new != v {
-                    self.set(w, *r, lane, new);
-                    self.set_prov(w, *r, 1 << lane, p);
+                    self.core.set(w, *r, lane, new);
+                    self.core.set_prov(w, *r, 1 << lane, p);
                 }
             }
         }
@@ -182,22 +363,24 @@ impl Machine<'_> {
         used: u32,
         under: &Under,
     ) -> Result<(), Stop> {
-        self.stats.accesses += exec.count_ones() as u64;
+        self.core.threads.stats.accesses += exec.count_ones() as u64;
         let elem = access.ty.bits() / 8;
         let elems = (elem, dsts.len() as u32);
         let size = elem * elems.1;
-        let kind = self.fences.kind(access, false);
+        let kind = self.sync.fences.kind(access, false);
         let mut offs = [0; LANES];
         if under.mask == 0
             && used == u32::MAX
             && kind == Kind::Read
-            && !self.unused.has(pc)
-            && !self.order.by_value.has(pc)
-            && let Some(landing) = self.uniform((w, exec), access.space, addr, size, &mut offs)
+            && !self.conditions.unused.has(pc)
+            && !self.sync.order.by_value.has(pc)
+            && let Some(landing) = self
+                .core
+                .uniform((w, exec), access.space, addr, size, &mut offs)
         {
             let region = landing.region;
-            let carried = self.regions[region.0 as usize].has_carried();
-            let omits = self.omits(pc);
+            let carried = self.core.memory.regions[region.0 as usize].has_carried();
+            let omits = self.core.omits(pc);
             let batch = Batch {
                 nc: access.nc,
                 ..Batch::of(region, &offs, elems, kind)
@@ -205,39 +388,41 @@ impl Machine<'_> {
             self.order_batch(At { w, exec, pc }, &batch)?;
             for (k, d) in dsts.iter().enumerate() {
                 let Some(d) = d else { continue };
-                let width = self.width(*d);
+                let width = self.core.width(*d);
                 let byte = (k as u32 * elem) as u64;
                 let whole = access.ty.bits() == width as u32;
                 let mut rest = exec;
                 if omits && elem >= 4 && !carried {
-                    let cells = &self.regions[region.0 as usize];
+                    let cells = &self.core.memory.regions[region.0 as usize];
                     let absent = cells.absent_lanes(exec, &offs, byte, elem);
-                    self.warps[w].set_absent(*d, absent);
+                    self.core.threads.warps[w].set_absent(*d, absent);
                     rest &= !absent;
                 }
-                let plain = rest != 0 && !self.regions[region.0 as usize].keeps;
+                let plain = rest != 0 && !self.core.memory.regions[region.0 as usize].keeps;
                 if whole && width == 32 && plain {
                     let mut words = [0; LANES];
-                    let cells = &self.regions[region.0 as usize];
+                    let cells = &self.core.memory.regions[region.0 as usize];
                     let (known, numbers) = cells.load_words(rest, &offs, byte, &mut words);
-                    self.warps[w].set_words(*d, known, &words);
-                    self.warps[w].set_symbolic(*d, numbers, &words);
+                    self.core.threads.warps[w].set_words(*d, known, &words);
+                    self.core.threads.warps[w].set_symbolic(*d, numbers, &words);
                     rest &= !(known | numbers);
                 }
                 for lane in lanes(rest) {
                     let mut v =
-                        self.load_value((w, lane, pc), region, offs[lane] + byte, access.ty);
+                        self.core
+                            .load_value((w, lane, pc), region, offs[lane] + byte, access.ty);
                     if omits {
-                        v = self.values.left_out(v);
+                        v = self.core.values.left_out(v);
                     }
                     if !whole {
-                        v = extend(&mut self.values, v, access.ty, width);
+                        v = extend(&mut self.core.values, v, access.ty, width);
                     }
-                    self.warps[w].set(*d, lane, v);
+                    self.core.threads.warps[w].set(*d, lane, v);
                 }
                 if carried {
                     for lane in lanes(exec) {
-                        self.load_carried(w, *d, lane, (region, offs[lane] + byte), access.ty);
+                        self.core
+                            .load_carried(w, *d, lane, (region, offs[lane] + byte), access.ty);
                     }
                 }
             }
@@ -265,12 +450,12 @@ impl Machine<'_> {
         }
         for lane in lanes(exec & !seen) {
             for d in dsts.iter().flatten() {
-                let width = self.width(*d);
+                let width = self.core.width(*d);
                 let v = match unused >> lane & 1 {
-                    0 => Val::Bits(self.fresh_bits(width)),
+                    0 => Val::Bits(self.core.values.fresh_bits(width)),
                     _ => self.unused_value((w, lane, pc), width),
                 };
-                self.set(w, *d, lane, v);
+                self.core.set(w, *d, lane, v);
             }
         }
         let mut i = 0;
@@ -282,30 +467,33 @@ impl Machine<'_> {
             }
             for (k, d) in dsts.iter().enumerate() {
                 let Some(d) = d else { continue };
-                let width = self.width(*d);
+                let width = self.core.width(*d);
                 let byte = k as u32 * elem;
                 if used >> byte.min(31) & 1 == 0 {
-                    let v = Val::Bits(self.fresh_bits(width));
-                    self.set(w, *d, lane, v);
+                    let v = Val::Bits(self.core.values.fresh_bits(width));
+                    self.core.set(w, *d, lane, v);
                     continue;
                 }
                 let mut carried = Prov::NONE;
                 for t in targets[i..j].iter().rev() {
                     let at = (t.region, t.off as u64 + byte as u64);
-                    let p = self.loaded_prov(at, access.ty, width);
+                    let p = self.core.loaded_prov(at, access.ty, width);
                     carried = match t.cond {
-                        Some(c) if j > i + 1 => self.prov.choice(c, p, carried),
+                        Some(c) if j > i + 1 => self.core.memory.prov.choice(c, p, carried),
                         _ => p,
                     };
                 }
                 let mut options = Vec::with_capacity(j - i);
                 for t in &targets[i..j] {
                     let (region, off) = (t.region, t.off as u64 + byte as u64);
-                    let v = self.load_value((w, lane, pc), region, off, access.ty);
+                    let v = self.core.load_value((w, lane, pc), region, off, access.ty);
                     options.push((t.cond, v));
                 }
-                let v = self.one_of(&options, access.ty.bits() as u8);
-                let v = match self.order.by_value.has(pc) {
+                let v = self
+                    .core
+                    .values
+                    .one_option(&options, access.ty.bits() as u8);
+                let v = match self.sync.order.by_value.has(pc) {
                     true => {
                         let t = &targets[i];
                         let at = (j == i + 1).then_some((t.region, t.off as u64 + byte as u64));
@@ -315,172 +503,13 @@ impl Machine<'_> {
                     }
                     false => v,
                 };
-                let v = extend(&mut self.values, v, access.ty, width);
-                self.set(w, *d, lane, v);
-                self.set_prov(w, *d, 1 << lane, carried);
+                let v = extend(&mut self.core.values, v, access.ty, width);
+                self.core.set(w, *d, lane, v);
+                self.core.set_prov(w, *d, 1 << lane, carried);
             }
             i = j;
         }
         Ok(())
-    }
-
-    /// What a value that is loaded from memory into a register of a width carries.
-    pub(super) fn loaded_prov(
-        &mut self,
-        (region, off): (RegionId, u64),
-        ty: NumTy,
-        width: u8,
-    ) -> Prov {
-        if !self.regions[region.0 as usize].has_carried() {
-            return Prov::NONE;
-        }
-        let p = self.load_prov(region, off, ty.bits() / 8);
-        match p.is_none() || ty.bits() == u32::from(width) {
-            true => p,
-            false => {
-                let v = match self.regions[region.0 as usize].load(&mut self.values, off, ty, 0) {
-                    Val::Conc(n) => Some(n),
-                    _ => None,
-                };
-                let signed = matches!(ty, NumTy::Int(t) if t.signed);
-                self.prov.widened(p, v, (ty.bits() as u8, signed), width)
-            }
-        }
-    }
-
-    /// Lets a register carry what the memory that was loaded into it does.
-    pub(super) fn load_carried(
-        &mut self,
-        w: usize,
-        d: RegId,
-        lane: usize,
-        at: (RegionId, u64),
-        ty: NumTy,
-    ) {
-        let p = self.loaded_prov(at, ty, self.width(d));
-        self.set_prov(w, d, 1 << lane, p);
-    }
-
-    /// A value that is loaded as a number: it must not depend on a base.
-    pub(super) fn load_one(
-        &mut self,
-        LaneAt { w, lane, pc }: LaneAt,
-        region: RegionId,
-        off: u64,
-        ty: NumTy,
-    ) -> Val {
-        if self.regions[region.0 as usize].carries(off, ty.bits() / 8) {
-            self.refuse_base(w, 1 << lane, pc);
-        }
-        self.load_value((w, lane, pc), region, off, ty)
-    }
-
-    /// A value that is loaded; what it carries is for the caller to follow.
-    #[inline]
-    pub(super) fn load_value(
-        &mut self,
-        (w, lane, pc): (usize, usize, Pc),
-        region: RegionId,
-        off: u64,
-        ty: NumTy,
-    ) -> Val {
-        let r = &mut self.regions[region.0 as usize];
-        let mut v = r.load(&mut self.values, off, ty, pc.0);
-        if r.initial != Initial::Unset {
-            return v;
-        }
-        let mut found = match v {
-            Val::Bits(t) if self.poison_in(t) => Some("never written"),
-            _ => None,
-        };
-        if let Some(array) = self.regions[region.0 as usize].kept() {
-            let read = self.values.loaded(v, array, pc.0);
-            if read != v {
-                found = found.or(Some("not always written"));
-            }
-            v = read;
-        }
-        if let Some(how) = found
-            && !self.unset_sites.contains_key(&pc)
-        {
-            let place = self.place(region, off, ty.bits() / 8);
-            let mut site = self.site(pc, w, 1 << lane, format!("reads {place}, {how}"));
-            let now = self.stats.warp_instructions;
-            self.trails.before(std::slice::from_mut(&mut site), now);
-            self.unset_sites.insert(pc, site);
-        }
-        v
-    }
-
-    /// What a load gives of values at several places, of which the one is read whose condition holds.
-    pub(super) fn one_of(&mut self, options: &[(Option<TermId>, Val)], width: u8) -> Val {
-        if let &[(cond, v)] = options {
-            return self.where_executed(v, cond);
-        }
-        let yes = self.values.store.bool(true);
-        let mut all = Vec::with_capacity(options.len());
-        for &(cond, v) in options {
-            let cond = cond.unwrap_or(yes);
-            let v = match v {
-                Val::Real(f, t) => Val::Real(f, self.values.store.taken_under(cond, t)),
-                Val::Bits(t) => {
-                    let t = self.values.store.taken_under(cond, t);
-                    self.values.of_bits(t)
-                }
-                v => v,
-            };
-            all.push((cond, v));
-        }
-        self.values.choose(&all, width)
-    }
-
-    /// A value that may be something never written, where its load is executed.
-    fn where_executed(&mut self, v: Val, cond: Option<TermId>) -> Val {
-        let (Some(cond), Val::Bits(t) | Val::Real(_, t)) = (cond, v) else {
-            return v;
-        };
-        if self.values.store.is_total(t) {
-            return v;
-        }
-        let mut known = vec![cond];
-        let mut at = 0;
-        while let Some(&c) = known.get(at) {
-            if let Term::And(a, b) = self.values.store.get(c) {
-                known.extend([a, b]);
-            }
-            at += 1;
-        }
-        self.values.where_true(&known, v)
-    }
-
-    fn poison_in(&self, t: TermId) -> bool {
-        let s = &self.values.store;
-        match s.get(t) {
-            Term::Poison { .. } => true,
-            Term::Concat(l) => l
-                .iter()
-                .any(|&i| matches!(s.get(TermId(i)), Term::Poison { .. })),
-            _ => false,
-        }
-    }
-
-    /// A poison value decides something: a defect at its use, naming the read.
-    pub(super) fn poison_used(&mut self, w: usize, mask: u32, pc: Pc, t: TermId, what: &str) {
-        let mut sites = vec![self.site(pc, w, mask, format!("uses it as {what}"))];
-        if let Some(read) = self.poison_source(t) {
-            sites.insert(0, read);
-        }
-        self.defect(DefectKind::UninitializedRead, sites, || {
-            format!("a value that was never written is used as {what}")
-        });
-    }
-
-    /// Records an instruction whose effect has no model.
-    pub(super) fn unsupported(&mut self, w: usize, mask: u32, pc: Pc, what: &str) {
-        let site = self.site(pc, w, mask, "is executed");
-        self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
-            format!("{what} is not supported")
-        });
     }
 }
 

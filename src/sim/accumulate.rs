@@ -8,7 +8,7 @@
 use crate::kernel::{FloatOp, Fmt, IntOp, IntTy, RegId, Src};
 use crate::term::{BitsOp, Term, TermId};
 
-use super::machine::Machine;
+use super::machine::Core;
 use super::open::Kind;
 use super::val::{BITS_HEAD, Val, of_lane, open_head, open_sum, open_word, real_head, sum_head};
 use super::value::Values;
@@ -62,7 +62,7 @@ impl Values {
     }
 }
 
-impl Machine<'_> {
+impl Core<'_> {
     /// The lanes in which `dst = a * b + c` was executed: those where `c` is an open sum of the
     /// format and the factors are reals of it.
     pub(super) fn accumulate_lanes(
@@ -76,19 +76,19 @@ impl Machine<'_> {
         let [Src::Reg(a), Src::Reg(b), Src::Reg(c)] = *src else {
             return 0;
         };
-        let warp = &self.warps[w];
+        let warp = &self.threads.warps[w];
         let candidates = exec & warp.symbolic(a) & warp.symbolic(b) & warp.symbolic(c);
         if candidates == 0 {
             return 0;
         }
         let (real, open) = (real_head(fmt), open_head(fmt));
         for r in [a, b] {
-            let words = self.warps[w].words(r);
+            let words = self.threads.warps[w].words(r);
             if !alike(words, candidates, real) {
                 self.settle(w, candidates, r, fmt);
             }
         }
-        let warp = &self.warps[w];
+        let warp = &self.threads.warps[w];
         let (a, b, c) = (warp.words(a), warp.words(b), warp.words(c));
         let mut out = [0; LANES];
         if alike(a, candidates, real)
@@ -100,7 +100,7 @@ impl Machine<'_> {
             for (lane, word) in out.iter_mut().enumerate() {
                 *word = of_lane(first, lane);
             }
-            self.warps[w].set_symbolic(dst, candidates, &out);
+            self.threads.warps[w].set_symbolic(dst, candidates, &out);
             return candidates;
         }
         let mut done = 0;
@@ -114,7 +114,7 @@ impl Machine<'_> {
                 done |= 1 << lane;
             }
         }
-        self.warps[w].set_symbolic(dst, done, &out);
+        self.threads.warps[w].set_symbolic(dst, done, &out);
         done
     }
 
@@ -122,9 +122,9 @@ impl Machine<'_> {
     /// this is done once and not at each use.
     fn settle(&mut self, w: usize, among: u32, r: RegId, fmt: Fmt) {
         for lane in lanes(among) {
-            let v = self.warps[w].get(r, lane);
+            let v = self.threads.warps[w].get(r, lane);
             if let Some(v) = self.values.element(fmt, v) {
-                self.warps[w].set(r, lane, v);
+                self.threads.warps[w].set(r, lane, v);
             }
         }
     }
@@ -233,7 +233,7 @@ impl Values {
     }
 }
 
-impl Machine<'_> {
+impl Core<'_> {
     /// The lanes in which `dst = a * b + c`, or `dst = a + b` with one of the two a product, was
     /// executed on integers: those where the addend is an open sum and the factors are bits of its
     /// width.
@@ -248,13 +248,13 @@ impl Machine<'_> {
         let open = sum_head(width);
         let (sums, x, y, candidates) = match (op, src) {
             (IntOp::MadLo, &[Src::Reg(a), Src::Reg(b), Src::Reg(c), _]) => {
-                let warp = &self.warps[w];
+                let warp = &self.threads.warps[w];
                 let mask = exec & warp.symbolic(a) & warp.symbolic(b) & warp.symbolic(c);
                 let [a, b, c] = [a, b, c].map(|r| *warp.words(r));
                 (c, a, b, mask)
             }
             (IntOp::Add, &[Src::Reg(a), Src::Reg(b), ..]) => {
-                let warp = &self.warps[w];
+                let warp = &self.threads.warps[w];
                 let mask = exec & warp.symbolic(a) & warp.symbolic(b);
                 let [a, b] = [a, b].map(|r| *warp.words(r));
                 let one = lanes(mask).next();
@@ -278,7 +278,7 @@ impl Machine<'_> {
             for (lane, word) in out.iter_mut().enumerate() {
                 *word = of_lane(first, lane);
             }
-            self.warps[w].set_symbolic(dst, candidates, &out);
+            self.threads.warps[w].set_symbolic(dst, candidates, &out);
             return candidates;
         }
         let mut done = 0;
@@ -293,7 +293,7 @@ impl Machine<'_> {
                 done |= 1 << lane;
             }
         }
-        self.warps[w].set_symbolic(dst, done, &out);
+        self.threads.warps[w].set_symbolic(dst, done, &out);
         done
     }
 }

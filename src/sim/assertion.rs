@@ -11,77 +11,20 @@
 use crate::kernel::{Op, Pc, Space};
 use crate::term::TermId;
 
+use super::at::site;
 use super::gather::{Gather, Object};
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::step::Under;
 use super::warp::lanes;
 
 /// Instructions of the longest way to a failure.
 const LONGEST: usize = 256;
 
-impl Machine<'_> {
-    /// A conditional branch in lanes `mask`, of which `yes` take it and those of `under` may: notes that none may go the way
-    /// that fails, and lets them go the other one; false if no way fails, or both do.
-    pub(super) fn assertion(
-        &mut self,
-        w: usize,
-        (mask, yes): (u32, u32),
-        under: &Under,
-        (pc, target): (Pc, Pc),
-    ) -> bool {
-        let fall = Pc(pc.0 + 1);
-        let (at, onward, taken) = match (self.failure(target), self.failure(fall)) {
-            (Some(at), None) => (at, fall, true),
-            (None, Some(at)) => (at, target, false),
-            _ => return false,
-        };
-        for lane in lanes(under.mask) {
-            let store = &self.values.store;
-            if !self.gathers.is_usable(store, under.cond[lane], self.arrays) {
-                return false;
-            }
-        }
-        let what = match self.inst(at).op {
-            Op::AssertFail => "fails an assertion",
-            Op::Trap => "executes trap",
-            _ => "executes brkpt",
-        };
-        for lane in lanes(under.mask) {
-            let store = &mut self.values.store;
-            let cond = under.cond[lane];
-            let not = store.not(cond);
-            let (fires, holds) = if taken { (cond, not) } else { (not, cond) };
-            let raw = store.bits(64, 0);
-            let site = self.site(at, w, 1 << lane, what);
-            self.gathers.note(Gather {
-                object: Object::Failure(what),
-                raw,
-                cond: Some(fires),
-                span: (0, 1),
-                unaligned: None,
-                fits: Vec::new(),
-                site,
-            });
-            self.passed(w, lane, holds);
-        }
-        let sure = mask & !under.mask;
-        self.warps[w].jump(sure & !yes, fall.0);
-        self.warps[w].jump(yes, target.0);
-        self.warps[w].jump(under.mask, onward.0);
-        true
-    }
-
-    /// What has held of a lane from here on.
-    fn passed(&mut self, w: usize, lane: usize, holds: TermId) {
-        let store = &mut self.values.store;
-        let all = self.gathers.passed.entry((w, lane)).or_insert(holds);
-        *all = store.and(*all, holds);
-    }
-
+impl Core<'_> {
     /// The instruction at which everybody fails who comes to a place.
     fn failure(&self, mut at: Pc) -> Option<Pc> {
         for _ in 0..LONGEST {
-            let inst = self.kernel.insts.get(at.0 as usize)?;
+            let inst = self.fixed.kernel.insts.get(at.0 as usize)?;
             let next = Pc(at.0 + 1);
             at = match &inst.op {
                 Op::Trap | Op::Brkpt | Op::AssertFail if inst.guard.is_none() => return Some(at),
@@ -95,5 +38,74 @@ impl Machine<'_> {
             };
         }
         None
+    }
+}
+
+impl Machine<'_> {
+    /// A conditional branch in lanes `mask`, of which `yes` take it and those of `under` may: notes that none may go the way
+    /// that fails, and lets them go the other one; false if no way fails, or both do.
+    pub(super) fn assertion(
+        &mut self,
+        w: usize,
+        (mask, yes): (u32, u32),
+        under: &Under,
+        (pc, target): (Pc, Pc),
+    ) -> bool {
+        let fall = Pc(pc.0 + 1);
+        let (at, onward, taken) = match (self.core.failure(target), self.core.failure(fall)) {
+            (Some(at), None) => (at, fall, true),
+            (None, Some(at)) => (at, target, false),
+            _ => return false,
+        };
+        for lane in lanes(under.mask) {
+            let store = &self.core.values.store;
+            if !self
+                .conditions
+                .gathers
+                .is_usable(store, under.cond[lane], self.core.fixed.arrays)
+            {
+                return false;
+            }
+        }
+        let what = match self.core.inst(at).op {
+            Op::AssertFail => "fails an assertion",
+            Op::Trap => "executes trap",
+            _ => "executes brkpt",
+        };
+        for lane in lanes(under.mask) {
+            let store = &mut self.core.values.store;
+            let cond = under.cond[lane];
+            let not = store.not(cond);
+            let (fires, holds) = if taken { (cond, not) } else { (not, cond) };
+            let raw = store.bits(64, 0);
+            let site = site(at, w, 1 << lane, what);
+            self.conditions.gathers.note(Gather {
+                object: Object::Failure(what),
+                raw,
+                cond: Some(fires),
+                span: (0, 1),
+                unaligned: None,
+                fits: Vec::new(),
+                site,
+            });
+            self.passed(w, lane, holds);
+        }
+        let sure = mask & !under.mask;
+        self.core.threads.warps[w].jump(sure & !yes, fall.0);
+        self.core.threads.warps[w].jump(yes, target.0);
+        self.core.threads.warps[w].jump(under.mask, onward.0);
+        true
+    }
+
+    /// What has held of a lane from here on.
+    fn passed(&mut self, w: usize, lane: usize, holds: TermId) {
+        let store = &mut self.core.values.store;
+        let all = self
+            .conditions
+            .gathers
+            .passed
+            .entry((w, lane))
+            .or_insert(holds);
+        *all = store.and(*all, holds);
     }
 }

@@ -3,11 +3,11 @@
 //! Source: PTX ISA 9.0, sections 9.7.13.4, 9.7.13.15, 9.7.14.4, 9.7.15 and 9.7.16.
 
 use crate::kernel::{AsyncOp, Pc};
-use crate::sim::at::At;
+use crate::sim::at::{At, site};
 
 use super::DefectKind;
 use super::clock::Actor;
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::mbarrier::TOUCH;
 use super::place::Target;
 use super::proxy::Through;
@@ -15,6 +15,26 @@ use super::race::Kind;
 use super::region::SHARED;
 use super::step::{Flow, Under};
 use super::stop::Stop;
+
+impl Core<'_> {
+    /// A collective that takes all lanes of a warp.
+    pub(super) fn whole_warp(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+        if exec == u32::MAX {
+            return Ok(());
+        }
+        let mut sites = vec![site(pc, w, exec, "execute it")];
+        let absent = self.threads.warps[w].live & !exec;
+        if absent != 0 {
+            let at = Pc(self.threads.warps[w].pc[absent.trailing_zeros() as usize]);
+            sites.push(site(at, w, absent, "do not"));
+        }
+        let name = self.collective_name(pc);
+        self.defect(DefectKind::BarrierMisuse, sites, || {
+            format!("{name} is executed by a part of a warp: all 32 lanes must execute it together")
+        });
+        Err(Stop::Finding)
+    }
+}
 
 impl Machine<'_> {
     /// An operation of an asynchronous agent.
@@ -30,19 +50,19 @@ impl Machine<'_> {
             return self.cluster_op(w, exec, pc, op);
         }
         if op.effects().gathers && !matches!(op, AsyncOp::Wait { .. }) {
-            self.whole_warp(w, exec, pc)?;
+            self.core.whole_warp(w, exec, pc)?;
             self.note_meeting(w, exec);
         }
         match op {
             AsyncOp::ProxyFence { shared, global } => {
-                let Self { order, .. } = self;
+                let order = &mut self.sync.order;
                 let of = (*shared, *global);
                 order.proxies.fence(&order.clocks, (w, exec), of);
             }
             AsyncOp::InitFence => {
-                let Self { order, .. } = self;
+                let order = &mut self.sync.order;
                 order.proxies.fence_inits(&order.clocks, w, exec);
-                self.publish_inits(w, exec);
+                self.sync.publish_inits(w, exec);
             }
             AsyncOp::Registers { count, more } => {
                 return self.set_registers(w, pc, (*count, *more));
@@ -65,7 +85,8 @@ impl Machine<'_> {
                 self.check(w, pc, &mut targets, 8, true);
                 let known = |t: &Target| t.region == SHARED && t.cond.is_none();
                 if targets.len() != exec.count_ones() as usize || !targets.iter().all(known) {
-                    self.unsupported(w, exec, pc, "an mbarrier at this address");
+                    self.core
+                        .unsupported(w, exec, pc, "an mbarrier at this address");
                     return Err(Stop::Finding);
                 }
                 let kind = match op {
@@ -77,24 +98,24 @@ impl Machine<'_> {
                         self.settle_commits(w, t.lane, t.off as u64);
                     }
                 }
-                self.order.through = Through::Object;
+                self.sync.order.through = Through::Object;
                 let conflicts = match op {
                     AsyncOp::Init { .. } => self.order_inits((w, exec, pc), &targets),
                     _ => self.order_accesses((w, pc), &targets, (8, 1), kind, false),
                 };
-                self.order.through = Through::Thread;
+                self.sync.order.through = Through::Thread;
                 let conflicts = conflicts?;
                 for (_, c) in &conflicts {
                     if let AsyncOp::Init { count, .. } = op
-                        && self.made_alike((w, pc), *count, c)
+                        && self.core.made_alike((w, pc), *count, c)
                     {
                         continue;
                     }
-                    self.add_race(c.otherwise, c);
+                    self.sync.add_race(c.otherwise, c);
                 }
                 if let AsyncOp::Wait { .. } = op {
-                    self.warps[w].jump(mask & !exec, pc.0 + 1);
-                    self.warps[w].jump(exec, pc.0);
+                    self.core.threads.warps[w].jump(mask & !exec, pc.0 + 1);
+                    self.core.threads.warps[w].jump(exec, pc.0);
                     for t in targets {
                         self.object_wait(w, t.lane, pc, t.off as u64, op)?;
                     }
@@ -109,24 +130,6 @@ impl Machine<'_> {
         Ok(Flow::Next)
     }
 
-    /// A collective that takes all lanes of a warp.
-    pub(super) fn whole_warp(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
-        if exec == u32::MAX {
-            return Ok(());
-        }
-        let mut sites = vec![self.site(pc, w, exec, "execute it")];
-        let absent = self.warps[w].live & !exec;
-        if absent != 0 {
-            let at = Pc(self.warps[w].pc[absent.trailing_zeros() as usize]);
-            sites.push(self.site(at, w, absent, "do not"));
-        }
-        let name = self.collective_name(pc);
-        self.defect(DefectKind::BarrierMisuse, sites, || {
-            format!("{name} is executed by a part of a warp: all 32 lanes must execute it together")
-        });
-        Err(Stop::Finding)
-    }
-
     /// Operations on mbarriers access them; those of an agent are its own.
     pub(super) fn touch_object(
         &mut self,
@@ -135,13 +138,13 @@ impl Machine<'_> {
         targets: &[Target],
         agents: Option<Actor>,
     ) -> Result<(), Stop> {
-        self.order.agent = agents;
-        self.order.through = Through::Object;
+        self.sync.order.agent = agents;
+        self.sync.order.through = Through::Object;
         let found = self.order_accesses((w, pc), targets, (8, 1), TOUCH, false);
-        self.order.agent = None;
-        self.order.through = Through::Thread;
+        self.sync.order.agent = None;
+        self.sync.order.through = Through::Thread;
         for (_, c) in &found? {
-            self.add_race(c.otherwise, c);
+            self.sync.add_race(c.otherwise, c);
         }
         Ok(())
     }

@@ -2,6 +2,9 @@
 
 use crate::kernel::Pc;
 
+use super::warp::{LANES, lanes};
+use super::{Site, Tid};
+
 /// Lanes of a warp at an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
@@ -31,4 +34,14 @@ impl LaneAt {
         let exec = 1 << lane;
         At { w, exec, pc }
     }
+}
+
+/// Threads of the lanes of a warp.
+pub(super) fn tids(w: usize, mask: u32) -> Vec<Tid> {
+    lanes(mask).map(|l| Tid((w * LANES + l) as u32)).collect()
+}
+
+/// A site of lanes of a warp.
+pub(super) fn site(pc: Pc, w: usize, mask: u32, text: impl Into<String>) -> Site {
+    Site::new(pc, tids(w, mask), text)
 }

@@ -23,164 +23,35 @@ use crate::term::{BitsOp, ICmp, TermId};
 use super::address::derive::Arg;
 use super::address::provenance::Prov;
 use super::float::flush;
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::memory::extend;
 use super::race::Kind;
 use super::region::SHARED;
 use super::step::Under;
 use super::stop::Stop;
 use super::val::Val;
+use super::value::Values;
 use super::warp::lanes;
 
-impl Machine<'_> {
-    /// `atom` and `red`, one lane after the other.
-    pub(super) fn atomic(
-        &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
-        under: &Under,
-    ) -> Result<(), Stop> {
-        let Op::Atom {
-            access,
-            op,
-            lanes: packed,
-            dsts,
-            addr,
-            srcs,
-            cas,
-        } = &self.inst(pc).op
-        else {
-            return Ok(());
-        };
-        let path = self.on_path(exec, access.space, under);
-        let under = path.as_ref().unwrap_or(under);
-        self.stats.accesses += exec.count_ones() as u64;
-        let used = self.program.result_used[pc.0 as usize];
-        let elem = access.ty.bits() / 8 * *packed as u32;
-        let elems = (elem, srcs.len() as u32);
-        let size = elem * elems.1;
-        let by_sign = match *packed {
-            1 => self.extremum_by_sign((w, exec), (*op, access.ty), srcs, under),
-            _ => None,
-        };
-        // Extrema in one order of all encodings change places, whichever integer atomic each is.
-        let (kind_op, kind_ty) = match by_sign {
-            Some((op, fmt)) => (op, NumTy::Float(fmt)),
-            None => (*op, plain_type(*op, access.ty)),
-        };
-        let kind = Kind::Atomic {
-            op: kind_op,
-            ty: kind_ty,
-            used,
-            operand: self.one_operand((w, exec), *op, srcs, access.scope),
-        };
-        if self.atomic_known((w, exec, pc), kind, under)? {
-            return Ok(());
+impl Values {
+    /// match `inc(x, n)` / result `x >= n ? 0 : x + 1` / because the manual defines it so.
+    ///
+    /// match `dec(x, n)` / result the smaller of n and x - 1 as unsigned numbers / because the manual
+    /// defines it as `x == 0 or x > n ? n : x - 1`, and 0 - 1 is the greatest of all.
+    fn wrapping_step(&mut self, up: bool, bits: u8, x: TermId, n: TermId) -> TermId {
+        let s = &mut self.store;
+        let step = s.bits(bits, if up { 1 } else { u64::MAX });
+        let next = s.bits_op(BitsOp::Add, x, step);
+        if up {
+            let (wraps, zero) = (s.icmp(ICmp::ULe, n, x), s.bits(bits, 0));
+            return s.select(wraps, zero, next);
         }
-        let mut targets = self.all_targets((w, exec, pc), access.space, *addr, under, size)?;
-        self.check(w, pc, &mut targets, size, true);
-        self.order_accesses((w, pc), &targets, elems, kind, false)?;
-        // Which lane of an instruction comes first, nothing says.
-        if let Some(dice) = &mut self.dice {
-            let order = dice.order();
-            targets.sort_by_key(|t| order[t.lane]);
-        }
-        let word = NumTy::Int(IntTy {
-            width: (elem * 8) as u8,
-            signed: false,
-        });
-        let ty = if *packed == 1 { access.ty } else { word };
-        // The old values of the targets of a lane, of which one is its target.
-        let mut olds: Vec<(TermId, Val)> = Vec::new();
-        for (i, t) in targets.iter().enumerate() {
-            self.strong_accesses((w, pc), std::slice::from_ref(t), elems, kind, access);
-            self.note_role(w, pc, t);
-            let last = targets.get(i + 1).is_none_or(|n| n.lane != t.lane);
-            for (k, s) in srcs.iter().enumerate() {
-                let at = t.off as u64 + (k as u32 * elem) as u64;
-                // An exchange passes on what memory holds; any other operation works on a number.
-                let exchange = *op == AtomOp::Exch && t.cond.is_none();
-                let held = match exchange {
-                    true => self.load_prov(t.region, at, elem),
-                    false => Prov::NONE,
-                };
-                let old = match exchange {
-                    true => self.load_value((w, t.lane, pc), t.region, at, ty),
-                    false => self.load_one(
-                        LaneAt {
-                            w,
-                            lane: t.lane,
-                            pc,
-                        },
-                        t.region,
-                        at,
-                        ty,
-                    ),
-                };
-                let given = self.src_prov(w, *s, t.lane);
-                if !exchange && !given.is_none() {
-                    self.refuse_base(w, 1 << t.lane, pc);
-                }
-                let b = self.src(w, *s, t.lane);
-                self.note_unset(w, pc);
-                let c = cas.map(|c| self.src(w, c, t.lane));
-                let what = (*op, access.ty, *packed);
-                // A sum of singles outside of shared memory flushes subnormal numbers.
-                let flushes = self.values.numbers
-                    && (*op, access.ty) == (AtomOp::Add, NumTy::Float(Fmt::F32))
-                    && t.region != SHARED;
-                let flushed = |v| if flushes { flush(v) } else { v };
-                let word = match (access.ty, float_op(*op)) {
-                    (NumTy::Float(f), Some(op)) => {
-                        let at = (t.region, at);
-                        self.atomic_word((w, t.lane, pc), (op, f, *packed), at, [old, b])
-                    }
-                    _ => None,
-                };
-                let ordered =
-                    by_sign.and_then(|by| self.after_extremum(by, (t.region, t.cond), [old, b]));
-                let new = match (ordered.or(word), t.cond) {
-                    (Some(new), _) if ordered.is_some() => new,
-                    (Some(word), None) => word,
-                    (Some(word), Some(cond)) => {
-                        self.values.select(cond, word, old, (elem * 8) as u8)
-                    }
-                    (None, None) => {
-                        let (old, b) = (flushed(old), flushed(b));
-                        flushed(self.atomic_value((w, t.lane, pc), what, old, b, c)?)
-                    }
-                    (None, Some(cond)) => {
-                        self.guarded_value((w, t.lane, pc), what, cond, old, b, c)?
-                    }
-                };
-                self.effects += u64::from(new != old);
-                match exchange {
-                    true => self.put(t.region, (at, elem), Arg { v: new, p: given }, pc),
-                    false => {
-                        self.regions[t.region.0 as usize].store(&mut self.values, at, elem, new)
-                    }
-                }
-                if let (Some(d), Some(cond)) = (dsts.get(k), t.cond) {
-                    olds.push((cond, old));
-                    if last {
-                        let of_this = olds.iter().skip(k).step_by(dsts.len());
-                        let of_this: Vec<(TermId, Val)> = of_this.copied().collect();
-                        let old = self.values.choose(&of_this, (elem * 8) as u8);
-                        self.atomic_result(w, t.lane, *d, old, ty);
-                    }
-                } else if let Some(d) = dsts.get(k) {
-                    self.atomic_result(w, t.lane, *d, old, ty);
-                    self.set_prov(w, *d, 1 << t.lane, held);
-                }
-            }
-            if last {
-                olds.clear();
-            }
-        }
-        Ok(())
+        let wraps = s.icmp(ICmp::ULt, n, next);
+        s.select(wraps, n, next)
     }
+}
 
+impl Core<'_> {
     pub(super) fn atomic_result(&mut self, w: usize, lane: usize, dst: RegId, old: Val, ty: NumTy) {
         let width = self.width(dst);
         let v = extend(&mut self.values, old, ty, width);
@@ -197,9 +68,9 @@ impl Machine<'_> {
         scope: Scope,
     ) -> Option<u32> {
         let fixed = matches!(op, AtomOp::Exch | AtomOp::Inc | AtomOp::Dec);
-        if scope == Scope::Cta && self.team.many() {
+        if scope == Scope::Cta && self.fixed.team.many() {
             // For a thread of another CTA it is not atomic, so that it commutes within its own CTA at best.
-            return (!fixed).then_some(self.team.number(w) as u32);
+            return (!fixed).then_some(self.fixed.team.number(w) as u32);
         }
         let [src] = srcs else { return None };
         if !fixed {
@@ -269,7 +140,7 @@ impl Machine<'_> {
         }
         if op == AtomOp::Cas {
             let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));
-            let p = self.same_bits(x, y);
+            let p = self.values.same_bits(x, y);
             let Some(new) = cas else { return Ok(old) };
             return Ok(self.values.select(p, new, old, bits));
         }
@@ -327,7 +198,7 @@ impl Machine<'_> {
                     AtomOp::Xor => IntOp::Xor,
                     AtomOp::Inc | AtomOp::Dec => {
                         let (x, y) = (self.values.bits(old, bits), self.values.bits(b, bits));
-                        let new = self.wrapping_step(op == AtomOp::Inc, bits, x, y);
+                        let new = self.values.wrapping_step(op == AtomOp::Inc, bits, x, y);
                         return Ok(self.values.of_bits(new));
                     }
                     AtomOp::Exch | AtomOp::Cas => return Ok(b),
@@ -337,21 +208,164 @@ impl Machine<'_> {
             }
         }
     }
+}
 
-    /// match `inc(x, n)` / result `x >= n ? 0 : x + 1` / because the manual defines it so.
-    ///
-    /// match `dec(x, n)` / result the smaller of n and x - 1 as unsigned numbers / because the manual
-    /// defines it as `x == 0 or x > n ? n : x - 1`, and 0 - 1 is the greatest of all.
-    fn wrapping_step(&mut self, up: bool, bits: u8, x: TermId, n: TermId) -> TermId {
-        let s = &mut self.values.store;
-        let step = s.bits(bits, if up { 1 } else { u64::MAX });
-        let next = s.bits_op(BitsOp::Add, x, step);
-        if up {
-            let (wraps, zero) = (s.icmp(ICmp::ULe, n, x), s.bits(bits, 0));
-            return s.select(wraps, zero, next);
+impl Machine<'_> {
+    /// `atom` and `red`, one lane after the other.
+    pub(super) fn atomic(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        under: &Under,
+    ) -> Result<(), Stop> {
+        let Op::Atom {
+            access,
+            op,
+            lanes: packed,
+            dsts,
+            addr,
+            srcs,
+            cas,
+        } = &self.core.inst(pc).op
+        else {
+            return Ok(());
+        };
+        let path = self.on_path(exec, access.space, under);
+        let under = path.as_ref().unwrap_or(under);
+        self.core.threads.stats.accesses += exec.count_ones() as u64;
+        let used = self.core.fixed.program.result_used[pc.0 as usize];
+        let elem = access.ty.bits() / 8 * *packed as u32;
+        let elems = (elem, srcs.len() as u32);
+        let size = elem * elems.1;
+        let by_sign = match *packed {
+            1 => self
+                .core
+                .extremum_by_sign((w, exec), (*op, access.ty), srcs, under),
+            _ => None,
+        };
+        // Extrema in one order of all encodings change places, whichever integer atomic each is.
+        let (kind_op, kind_ty) = match by_sign {
+            Some((op, fmt)) => (op, NumTy::Float(fmt)),
+            None => (*op, plain_type(*op, access.ty)),
+        };
+        let kind = Kind::Atomic {
+            op: kind_op,
+            ty: kind_ty,
+            used,
+            operand: self.core.one_operand((w, exec), *op, srcs, access.scope),
+        };
+        if self.atomic_known((w, exec, pc), kind, under)? {
+            return Ok(());
         }
-        let wraps = s.icmp(ICmp::ULt, n, next);
-        s.select(wraps, n, next)
+        let mut targets = self.all_targets((w, exec, pc), access.space, *addr, under, size)?;
+        self.check(w, pc, &mut targets, size, true);
+        self.order_accesses((w, pc), &targets, elems, kind, false)?;
+        // Which lane of an instruction comes first, nothing says.
+        if let Some(dice) = &mut self.core.threads.dice {
+            let order = dice.order();
+            targets.sort_by_key(|t| order[t.lane]);
+        }
+        let word = NumTy::Int(IntTy {
+            width: (elem * 8) as u8,
+            signed: false,
+        });
+        let ty = if *packed == 1 { access.ty } else { word };
+        // The old values of the targets of a lane, of which one is its target.
+        let mut olds: Vec<(TermId, Val)> = Vec::new();
+        for (i, t) in targets.iter().enumerate() {
+            self.strong_accesses((w, pc), std::slice::from_ref(t), elems, kind, access);
+            self.core.note_role(w, pc, t);
+            let last = targets.get(i + 1).is_none_or(|n| n.lane != t.lane);
+            for (k, s) in srcs.iter().enumerate() {
+                let at = t.off as u64 + (k as u32 * elem) as u64;
+                // An exchange passes on what memory holds; any other operation works on a number.
+                let exchange = *op == AtomOp::Exch && t.cond.is_none();
+                let held = match exchange {
+                    true => self.core.memory.load_prov(t.region, at, elem),
+                    false => Prov::NONE,
+                };
+                let old = match exchange {
+                    true => self.core.load_value((w, t.lane, pc), t.region, at, ty),
+                    false => self.core.load_one(
+                        LaneAt {
+                            w,
+                            lane: t.lane,
+                            pc,
+                        },
+                        t.region,
+                        at,
+                        ty,
+                    ),
+                };
+                let given = self.core.src_prov(w, *s, t.lane);
+                if !exchange && !given.is_none() {
+                    self.core.refuse_base(w, 1 << t.lane, pc);
+                }
+                let b = self.core.src(w, *s, t.lane);
+                self.core.values.note_unset(w, pc);
+                let c = cas.map(|c| self.core.src(w, c, t.lane));
+                let what = (*op, access.ty, *packed);
+                // A sum of singles outside of shared memory flushes subnormal numbers.
+                let flushes = self.core.values.numbers
+                    && (*op, access.ty) == (AtomOp::Add, NumTy::Float(Fmt::F32))
+                    && t.region != SHARED;
+                let flushed = |v| if flushes { flush(v) } else { v };
+                let word = match (access.ty, float_op(*op)) {
+                    (NumTy::Float(f), Some(op)) => {
+                        let at = (t.region, at);
+                        self.core
+                            .atomic_word((w, t.lane, pc), (op, f, *packed), at, [old, b])
+                    }
+                    _ => None,
+                };
+                let ordered = by_sign
+                    .and_then(|by| self.core.after_extremum(by, (t.region, t.cond), [old, b]));
+                let new = match (ordered.or(word), t.cond) {
+                    (Some(new), _) if ordered.is_some() => new,
+                    (Some(word), None) => word,
+                    (Some(word), Some(cond)) => {
+                        self.core.values.select(cond, word, old, (elem * 8) as u8)
+                    }
+                    (None, None) => {
+                        let (old, b) = (flushed(old), flushed(b));
+                        flushed(self.core.atomic_value((w, t.lane, pc), what, old, b, c)?)
+                    }
+                    (None, Some(cond)) => {
+                        self.core
+                            .guarded_value((w, t.lane, pc), what, cond, old, b, c)?
+                    }
+                };
+                self.core.threads.effects += u64::from(new != old);
+                match exchange {
+                    true => self
+                        .core
+                        .put(t.region, (at, elem), Arg { v: new, p: given }, pc),
+                    false => self.core.memory.regions[t.region.0 as usize].store(
+                        &mut self.core.values,
+                        at,
+                        elem,
+                        new,
+                    ),
+                }
+                if let (Some(d), Some(cond)) = (dsts.get(k), t.cond) {
+                    olds.push((cond, old));
+                    if last {
+                        let of_this = olds.iter().skip(k).step_by(dsts.len());
+                        let of_this: Vec<(TermId, Val)> = of_this.copied().collect();
+                        let old = self.core.values.choose(&of_this, (elem * 8) as u8);
+                        self.core.atomic_result(w, t.lane, *d, old, ty);
+                    }
+                } else if let Some(d) = dsts.get(k) {
+                    self.core.atomic_result(w, t.lane, *d, old, ty);
+                    self.core.set_prov(w, *d, 1 << t.lane, held);
+                }
+            }
+            if last {
+                olds.clear();
+            }
+        }
+        Ok(())
     }
 }
 

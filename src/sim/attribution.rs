@@ -21,7 +21,7 @@ use super::race::{Conflict, Finding, Report, SameWrite, View};
 use super::region::SHARED;
 use super::shadow::{Shadow, WarpAccess};
 
-mod exec;
+pub(super) mod exec;
 
 /// Listed where a load and a store of one fragment meet.
 pub(super) const SAME_LANE: &str = "a load and a store of one fragment (ldmatrix and stmatrix of the same rows, wmma \

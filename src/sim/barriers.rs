@@ -4,78 +4,24 @@
 use crate::kernel::{BarKind, Op, Pc, Src};
 use crate::term::{BitsOp, TermId};
 
+use super::at::site;
 use super::barrier::{Arrive, Form, Misuse, Place, Wake};
-use super::machine::Machine;
+use super::machine::{Core, Machine, Synchronisation};
 use super::stop::Stop;
 use super::val::Val;
 use super::warp::lanes;
 use super::{DefectKind, Site, UnknownKind, WarningKind};
 
-impl Machine<'_> {
-    /// Lanes `exec` execute the barrier instruction at `pc`.
-    pub(super) fn barrier(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
-        let Op::Bar {
-            kind,
-            id,
-            count,
-            aligned,
-        } = self.inst(pc).op.clone()
-        else {
-            return Ok(());
-        };
-        let form = match kind {
-            BarKind::Sync => Form::Sync,
-            BarKind::Arrive => Form::Arrive,
-            BarKind::RedPopc { .. } => Form::Popc,
-            BarKind::RedBool { all: true, .. } => Form::And,
-            BarKind::RedBool { all: false, .. } => Form::Or,
-        };
-        self.stats.barrier_arrivals += exec.count_ones() as u64;
-        let elsewhere = self.warps[w].live & !exec;
-        if aligned && elsewhere != 0 {
-            return self.unaligned(w, exec, elsewhere, pc);
-        }
-        if let BarKind::RedPopc { src, .. } | BarKind::RedBool { src, .. } = kind {
-            self.note_unset(w, pc);
-            for lane in lanes(exec) {
-                let v = self.truth(w, src, lane);
-                let t = self.values.pred(v);
-                self.votes.push((w, lane, t));
-            }
-        }
-        // Lanes of one warp may name different barriers where the operand is a register.
-        let mut rest = exec;
-        let mut wake = Vec::new();
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize;
-            let ops = self.barrier_operands(w, lane, pc, id, count)?;
-            let mut mask = 0u32;
-            for l in lanes(rest) {
-                if self.barrier_operands(w, l, pc, id, count)? == ops {
-                    mask |= 1 << l;
-                }
-            }
-            rest &= !mask;
-            self.warps[w].blocked |= mask;
-            let arrive = Arrive {
-                warp: w as u32,
-                mask,
-                pc,
-                id: ops.0,
-                count: ops.1,
-                form,
-                aligned,
-                trues: 0,
-            };
-            let clocks = &mut self.order.clocks;
-            let own = &mut self.barriers[self.team.number(w)];
-            if let Err(m) = own.arrive(&arrive, clocks, &mut wake) {
-                return self.misused(m);
-            }
-        }
-        self.wake(wake)
+impl Synchronisation {
+    /// True if a deadlock hangs on a question that the manual leaves open.
+    pub(super) fn deadlock_is_unclear(&self) -> bool {
+        let clocks = &self.order.clocks;
+        let mut blocked = self.barriers.iter().flat_map(|b| b.blocked(clocks));
+        blocked.any(|b| b.unclear)
     }
+}
 
+impl Core<'_> {
     fn barrier_operands(
         &mut self,
         w: usize,
@@ -105,16 +51,16 @@ impl Machine<'_> {
         elsewhere: u32,
         pc: Pc,
     ) -> Result<(), Stop> {
-        let mut sites = vec![self.site(pc, w, here, "execute the barrier")];
+        let mut sites = vec![site(pc, w, here, "execute the barrier")];
         let mut rest = elsewhere;
         while rest != 0 {
-            let at = self.warps[w].pc[rest.trailing_zeros() as usize];
+            let at = self.threads.warps[w].pc[rest.trailing_zeros() as usize];
             let mut same = 0u32;
             for l in lanes(rest) {
-                same |= ((self.warps[w].pc[l] == at) as u32) << l;
+                same |= ((self.threads.warps[w].pc[l] == at) as u32) << l;
             }
             rest &= !same;
-            sites.push(self.site(Pc(at), w, same, "are here instead"));
+            sites.push(site(Pc(at), w, same, "are here instead"));
         }
         self.defect(DefectKind::BarrierMisuse, sites, || {
             "an aligned barrier is executed by a part of a warp only: all its lanes must \
@@ -125,112 +71,16 @@ impl Machine<'_> {
     }
 
     fn misused(&mut self, m: Misuse) -> Result<(), Stop> {
-        let place = |p: &Place| self.site(p.pc, p.warp as usize, p.mask, "arrives");
+        let place = |p: &Place| site(p.pc, p.warp as usize, p.mask, "arrives");
         let mut sites: Vec<Site> = m.earlier.iter().map(place).collect();
         sites.push(place(&m.later));
         let text = format!("barrier {}: {}", m.barrier, m.kind);
         if m.kind.certain() {
             self.defect(DefectKind::BarrierMisuse, sites, || text);
         } else {
-            self.unknown(UnknownKind::Undefined, sites, || text);
+            self.found.unknown(UnknownKind::Undefined, sites, || text);
         }
         Err(Stop::Finding)
-    }
-
-    /// Lets lanes go on behind their barrier.
-    fn wake(&mut self, wake: Vec<Wake>) -> Result<(), Stop> {
-        let mut result: Option<Val> = None;
-        for k in &wake {
-            let w = k.warp as usize;
-            if k.red.is_some() {
-                let pc = Pc(self.warps[w].pc[k.mask.trailing_zeros() as usize]);
-                let v = match result {
-                    Some(v) => v,
-                    None => self.reduce_votes(&wake, pc),
-                };
-                result = Some(v);
-                for lane in lanes(k.mask) {
-                    let pc = Pc(self.warps[w].pc[lane]);
-                    if let Op::Bar {
-                        kind: BarKind::RedPopc { dst, .. } | BarKind::RedBool { dst, .. },
-                        ..
-                    } = self.inst(pc).op
-                    {
-                        self.set(w, dst, lane, v);
-                    }
-                }
-            }
-            for lane in lanes(k.mask) {
-                self.warps[w].pc[lane] += 1;
-            }
-            self.warps[w].blocked &= !k.mask;
-        }
-        Ok(())
-    }
-
-    /// The reduction over the predicates of the lanes that a completed barrier wakes.
-    fn reduce_votes(&mut self, wake: &[Wake], pc: Pc) -> Val {
-        let mut terms: Vec<TermId> = Vec::new();
-        self.votes.retain(|(w, lane, t)| {
-            let here = wake
-                .iter()
-                .any(|k| k.warp as usize == *w && k.mask >> lane & 1 == 1);
-            if here {
-                terms.push(*t);
-            }
-            !here
-        });
-        let s = &mut self.values.store;
-        match self.kernel.insts[pc.0 as usize].op {
-            Op::Bar {
-                kind: BarKind::RedBool { all, .. },
-                ..
-            } => {
-                let mut acc = s.bool(all);
-                for t in terms {
-                    acc = if all { s.and(acc, t) } else { s.or(acc, t) };
-                }
-                self.values.of_pred(acc)
-            }
-            _ => {
-                let mut acc = s.bits(32, 0);
-                for t in terms {
-                    let one = s.of_bool(32, t);
-                    acc = s.bits_op(BitsOp::Add, acc, one);
-                }
-                self.values.of_bits(acc)
-            }
-        }
-    }
-
-    /// Lanes have exited: barriers that waited only for them let the others go.
-    pub(super) fn exit_barriers(&mut self, w: usize) -> Result<(), Stop> {
-        let mut wake = Vec::new();
-        let clocks = &mut self.order.clocks;
-        let own = &mut self.barriers[self.team.number(w)];
-        if let Err(m) = own.exit(w as u32, clocks, &mut wake) {
-            return self.misused(m);
-        }
-        self.wake(wake)
-    }
-
-    /// All threads have exited: arrivals that no warp waited for. They block no thread and are read by none, so that no
-    /// schedule differs by them; that another schedule counts them is a finding of its own.
-    pub(super) fn pending_barriers(&mut self) {
-        let pending: Vec<_> = self.barriers.iter().flat_map(|b| b.pending()).collect();
-        for (id, p) in pending {
-            let site = self.site(
-                p.pc,
-                p.warp as usize,
-                p.mask,
-                format!("arrives at barrier {id}"),
-            );
-            self.warn(WarningKind::PendingArrival, vec![site], || {
-                format!(
-                    "barrier {id}: a warp arrives, and the CTA ends before any warp waits for it: the last turn hands on to none"
-                )
-            });
-        }
     }
 
     /// What a blocked lane waits for.
@@ -243,16 +93,183 @@ impl Machine<'_> {
             _ => "waits".into(),
         }
     }
+}
+
+impl Machine<'_> {
+    /// Lanes `exec` execute the barrier instruction at `pc`.
+    pub(super) fn barrier(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+        let Op::Bar {
+            kind,
+            id,
+            count,
+            aligned,
+        } = self.core.inst(pc).op.clone()
+        else {
+            return Ok(());
+        };
+        let form = match kind {
+            BarKind::Sync => Form::Sync,
+            BarKind::Arrive => Form::Arrive,
+            BarKind::RedPopc { .. } => Form::Popc,
+            BarKind::RedBool { all: true, .. } => Form::And,
+            BarKind::RedBool { all: false, .. } => Form::Or,
+        };
+        self.core.threads.stats.barrier_arrivals += exec.count_ones() as u64;
+        let elsewhere = self.core.threads.warps[w].live & !exec;
+        if aligned && elsewhere != 0 {
+            return self.core.unaligned(w, exec, elsewhere, pc);
+        }
+        if let BarKind::RedPopc { src, .. } | BarKind::RedBool { src, .. } = kind {
+            self.core.values.note_unset(w, pc);
+            for lane in lanes(exec) {
+                let v = self.core.truth(w, src, lane);
+                let t = self.core.values.pred(v);
+                self.sync.votes.push((w, lane, t));
+            }
+        }
+        // Lanes of one warp may name different barriers where the operand is a register.
+        let mut rest = exec;
+        let mut wake = Vec::new();
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            let ops = self.core.barrier_operands(w, lane, pc, id, count)?;
+            let mut mask = 0u32;
+            for l in lanes(rest) {
+                if self.core.barrier_operands(w, l, pc, id, count)? == ops {
+                    mask |= 1 << l;
+                }
+            }
+            rest &= !mask;
+            self.core.threads.warps[w].blocked |= mask;
+            let arrive = Arrive {
+                warp: w as u32,
+                mask,
+                pc,
+                id: ops.0,
+                count: ops.1,
+                form,
+                aligned,
+                trues: 0,
+            };
+            let clocks = &mut self.sync.order.clocks;
+            let own = &mut self.sync.barriers[self.core.fixed.team.number(w)];
+            if let Err(m) = own.arrive(&arrive, clocks, &mut wake) {
+                return self.core.misused(m);
+            }
+        }
+        self.wake(wake)
+    }
+
+    /// Lets lanes go on behind their barrier.
+    fn wake(&mut self, wake: Vec<Wake>) -> Result<(), Stop> {
+        let mut result: Option<Val> = None;
+        for k in &wake {
+            let w = k.warp as usize;
+            if k.red.is_some() {
+                let pc = Pc(self.core.threads.warps[w].pc[k.mask.trailing_zeros() as usize]);
+                let v = match result {
+                    Some(v) => v,
+                    None => self.reduce_votes(&wake, pc),
+                };
+                result = Some(v);
+                for lane in lanes(k.mask) {
+                    let pc = Pc(self.core.threads.warps[w].pc[lane]);
+                    if let Op::Bar {
+                        kind: BarKind::RedPopc { dst, .. } | BarKind::RedBool { dst, .. },
+                        ..
+                    } = self.core.inst(pc).op
+                    {
+                        self.core.set(w, dst, lane, v);
+                    }
+                }
+            }
+            for lane in lanes(k.mask) {
+                self.core.threads.warps[w].pc[lane] += 1;
+            }
+            self.core.threads.warps[w].blocked &= !k.mask;
+        }
+        Ok(())
+    }
+
+    /// The reduction over the predicates of the lanes that a completed barrier wakes.
+    fn reduce_votes(&mut self, wake: &[Wake], pc: Pc) -> Val {
+        let mut terms: Vec<TermId> = Vec::new();
+        self.sync.votes.retain(|(w, lane, t)| {
+            let here = wake
+                .iter()
+                .any(|k| k.warp as usize == *w && k.mask >> lane & 1 == 1);
+            if here {
+                terms.push(*t);
+            }
+            !here
+        });
+        let s = &mut self.core.values.store;
+        match self.core.fixed.kernel.insts[pc.0 as usize].op {
+            Op::Bar {
+                kind: BarKind::RedBool { all, .. },
+                ..
+            } => {
+                let mut acc = s.bool(all);
+                for t in terms {
+                    acc = if all { s.and(acc, t) } else { s.or(acc, t) };
+                }
+                self.core.values.of_pred(acc)
+            }
+            _ => {
+                let mut acc = s.bits(32, 0);
+                for t in terms {
+                    let one = s.of_bool(32, t);
+                    acc = s.bits_op(BitsOp::Add, acc, one);
+                }
+                self.core.values.of_bits(acc)
+            }
+        }
+    }
+
+    /// Lanes have exited: barriers that waited only for them let the others go.
+    pub(super) fn exit_barriers(&mut self, w: usize) -> Result<(), Stop> {
+        let mut wake = Vec::new();
+        let clocks = &mut self.sync.order.clocks;
+        let own = &mut self.sync.barriers[self.core.fixed.team.number(w)];
+        if let Err(m) = own.exit(w as u32, clocks, &mut wake) {
+            return self.core.misused(m);
+        }
+        self.wake(wake)
+    }
+
+    /// All threads have exited: arrivals that no warp waited for. They block no thread and are read by none, so that no
+    /// schedule differs by them; that another schedule counts them is a finding of its own.
+    pub(super) fn pending_barriers(&mut self) {
+        let pending: Vec<_> = self
+            .sync
+            .barriers
+            .iter()
+            .flat_map(|b| b.pending())
+            .collect();
+        for (id, p) in pending {
+            let site = site(
+                p.pc,
+                p.warp as usize,
+                p.mask,
+                format!("arrives at barrier {id}"),
+            );
+            self.core.found.warn(WarningKind::PendingArrival, vec![site], || {
+                format!(
+                    "barrier {id}: a warp arrives, and the CTA ends before any warp waits for it: the last turn hands on to none"
+                )
+            });
+        }
+    }
 
     /// For each barrier with threads blocked: who is missing and where those are.
     pub(super) fn barrier_absentees(&self) -> Vec<String> {
         let mut out = Vec::new();
-        let clocks = &self.order.clocks;
-        for b in self.barriers.iter().flat_map(|b| b.blocked(clocks)) {
+        let clocks = &self.sync.order.clocks;
+        for b in self.sync.barriers.iter().flat_map(|b| b.blocked(clocks)) {
             let arrived: u32 = b.arrived.iter().map(|p| p.mask.count_ones()).sum();
             let mut missing = Vec::new();
             for (w, m) in b.missing.iter().enumerate() {
-                missing.extend(lanes(*m).map(|l| self.team.first(w) + l as u32));
+                missing.extend(lanes(*m).map(|l| self.core.fixed.team.first(w) + l as u32));
             }
             let who = ranges(&missing);
             let rest = if missing.is_empty() {
@@ -266,13 +283,6 @@ impl Machine<'_> {
             ));
         }
         out
-    }
-
-    /// True if a deadlock hangs on a question that the manual leaves open.
-    pub(super) fn deadlock_is_unclear(&self) -> bool {
-        let clocks = &self.order.clocks;
-        let mut blocked = self.barriers.iter().flat_map(|b| b.blocked(clocks));
-        blocked.any(|b| b.unclear)
     }
 }
 

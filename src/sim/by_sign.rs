@@ -18,11 +18,12 @@ use crate::kernel::{AtomOp, FloatOp, Fmt, IntTy, NumTy, Src};
 use crate::spec::ElemTy;
 use crate::term::{ICmp, RCmp, Sort, Term, TermId, TermStore};
 
-use super::machine::Machine;
+use super::machine::Core;
 use super::memory::RegionKind;
 use super::region::RegionId;
 use super::step::Under;
 use super::val::Val;
+use super::value::Values;
 use super::warp::lanes;
 
 /// Operands of a maximum among which the other half of an update is looked for.
@@ -39,7 +40,25 @@ struct Sign {
     exact: bool,
 }
 
-impl Machine<'_> {
+impl Values {
+    /// The sign bit of a value of this width, where a condition holds.
+    fn sign_bit(&mut self, v: Val, width: u8, cond: Option<TermId>) -> Option<bool> {
+        if let Val::Conc(bits) = v {
+            return Some(bits >> (width - 1) & 1 == 1);
+        }
+        if v == Val::Absent || v == Val::Unset {
+            return None;
+        }
+        let (bits, real) = (self.bits(v, width), self.real(v, format(width)?));
+        if self.store.has_clear_sign(real) {
+            return Some(false);
+        }
+        let (signs, _) = split(&self.store, cond?, (bits, real));
+        signs.first().map(|s| s.set)
+    }
+}
+
+impl Core<'_> {
     /// The operation on floats that an integer atomic is in all lanes that execute it.
     pub(super) fn extremum_by_sign(
         &mut self,
@@ -64,31 +83,12 @@ impl Machine<'_> {
         for lane in lanes(exec | under.mask) {
             let cond = (under.mask >> lane & 1 == 1).then(|| under.cond[lane]);
             let v = self.src(w, *src, lane);
-            if self.sign_bit(v, width, cond)? == signed {
+            if self.values.sign_bit(v, width, cond)? == signed {
                 return None;
             }
         }
         let op = if larger { AtomOp::Max } else { AtomOp::Min };
         Some((op, fmt))
-    }
-
-    /// The sign bit of a value of this width, where a condition holds.
-    fn sign_bit(&mut self, v: Val, width: u8, cond: Option<TermId>) -> Option<bool> {
-        if let Val::Conc(bits) = v {
-            return Some(bits >> (width - 1) & 1 == 1);
-        }
-        if v == Val::Absent || v == Val::Unset {
-            return None;
-        }
-        let (bits, real) = (
-            self.values.bits(v, width),
-            self.values.real(v, format(width)?),
-        );
-        if self.values.store.has_clear_sign(real) {
-            return Some(false);
-        }
-        let (signs, _) = split(&self.values.store, cond?, (bits, real));
-        signs.first().map(|s| s.set)
     }
 
     /// What memory holds after such an atomic; nothing where it is not known that floats are ordered.
@@ -103,8 +103,8 @@ impl Machine<'_> {
         if folds(old) || folds(given) || matches!((old, given), (Val::Conc(_), Val::Conc(_))) {
             return None;
         }
-        let array = match self.regions[region.0 as usize].kind {
-            RegionKind::Array(a) => self.arrays[a].elem,
+        let array = match self.memory.regions[region.0 as usize].kind {
+            RegionKind::Array(a) => self.fixed.arrays[a].elem,
             _ => None,
         };
         let [o, b] = [old, given].map(|v| self.values.bits(v, width));

@@ -15,9 +15,10 @@ use crate::term::{Class, RCmp, Term, TermId, encode_exact};
 
 use super::convert::BY_ROUNDING;
 use super::float::flush;
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::rounding::Arg;
 use super::val::Val;
+use super::value::Values;
 use super::warp::lanes;
 use super::{UnknownKind, idiom, int_sym};
 
@@ -30,120 +31,40 @@ pub(super) struct Number {
     pub held: Option<Val>,
 }
 
-impl Machine<'_> {
-    /// `setp`, `set`, `testp`.
-    pub(super) fn compare(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
+impl Values {
+    /// p op q.
+    pub(super) fn combine(&mut self, op: BoolOp, p: TermId, q: TermId) -> TermId {
+        let s = &mut self.store;
         match op {
-            Op::Setp {
-                cmp,
-                ty,
-                lanes: n,
-                ftz,
-                combine,
-                p,
-                q,
-                a,
-                b,
-            } => {
-                for lane in lanes(exec) {
-                    let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
-                    if x == Val::Unset || y == Val::Unset {
-                        self.note_unset(w, pc);
-                    }
-                    let (x, y) = match (ftz, ty) {
-                        (true, NumTy::Float(Fmt::F32)) => (flush(x), flush(y)),
-                        _ => (x, y),
-                    };
-                    let (mut r, mut nr);
-                    if *n == 1 {
-                        let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
-                        r = self.comparison((w, lane, pc), cmp, (*ty, *ftz), x, y);
-                        nr = self.values.store.not(r);
-                    } else {
-                        // Packed halves: the two destinations are the two halves.
-                        let h = self.halves((w, lane, pc), *cmp, (*ty, *ftz), x, y);
-                        (r, nr) = (h[0], h[1]);
-                    }
-                    if let Some((op, g)) = combine {
-                        let k = self.truth(w, *g, lane);
-                        let k = self.values.pred(k);
-                        r = self.combine(*op, r, k);
-                        nr = self.combine(*op, nr, k);
-                    }
-                    if let Some(p) = p {
-                        let v = self.values.of_pred(r);
-                        self.set(w, *p, lane, v);
-                    }
-                    if let Some(q) = q {
-                        let v = self.values.of_pred(nr);
-                        self.set(w, *q, lane, v);
-                    }
-                }
-            }
-            Op::Set {
-                cmp,
-                ty,
-                dty,
-                lanes: n,
-                ftz,
-                combine,
-                dst,
-                a,
-                b,
-            } => {
-                for lane in lanes(exec) {
-                    let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
-                    if x == Val::Unset || y == Val::Unset {
-                        self.note_unset(w, pc);
-                    }
-                    let rs = if *n == 1 {
-                        let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
-                        vec![self.comparison((w, lane, pc), cmp, (*ty, *ftz), x, y)]
-                    } else {
-                        self.halves((w, lane, pc), *cmp, (*ty, *ftz), x, y).to_vec()
-                    };
-                    let width = dty.bits() as u8;
-                    let mut parts = Vec::new();
-                    for mut r in rs {
-                        if let Some((op, g)) = combine {
-                            let k = self.truth(w, *g, lane);
-                            let k = self.values.pred(k);
-                            r = self.combine(*op, r, k);
-                        }
-                        let yes = match dty {
-                            NumTy::Float(f) => {
-                                let one = BigRational::from_integer(BigInt::from(1));
-                                encode_exact(*f, &one).unwrap_or(0)
-                            }
-                            NumTy::Int(_) => u64::MAX >> (64 - width as u32),
-                        };
-                        let v = self.values.select(r, Val::Conc(yes), Val::Conc(0), width);
-                        parts.push(self.values.bits(v, width));
-                    }
-                    let t = self.values.store.concat(&parts);
-                    let v = self.values.of_bits(t);
-                    self.set(w, *dst, lane, v);
-                }
-            }
-            Op::Testp { test, fmt, p, a } => {
-                for lane in lanes(exec) {
-                    let r = match self.src(w, *a, lane) {
-                        Val::Conc(b) => Val::Conc(number::test(*test, *fmt, b) as u64),
-                        v => {
-                            let t = match self.values.words {
-                                Some(_) => self.test_word(pc, *test, *fmt, v),
-                                None => self.test((w, lane, pc), *test, *fmt, v),
-                            };
-                            self.values.of_pred(t)
-                        }
-                    };
-                    self.set(w, *p, lane, r);
-                }
-            }
-            _ => {}
+            BoolOp::And => s.and(p, q),
+            BoolOp::Or => s.or(p, q),
+            BoolOp::Xor => s.xor(p, q),
         }
     }
 
+    /// A comparison of values that select among few known ones.
+    fn compare_choices(&mut self, cmp: Cmp, ty: IntTy, x: Val, y: Val) -> Option<TermId> {
+        let (x, y) = (self.settled(x), self.settled(y));
+        let mut leaves = |v: Val| match v {
+            Val::Conc(b) => Some(vec![(self.store.bool(true), b)]),
+            Val::Bits(t) => self.leaves(t, super::value::MAX_CHOICES),
+            _ => None,
+        };
+        let (xs, ys) = (leaves(x)?, leaves(y)?);
+        let mut out = self.store.bool(false);
+        for (c, a) in &xs {
+            for (d, b) in &ys {
+                if super::int::compare(cmp, ty, *a, *b) {
+                    let both = self.store.and(*c, *d);
+                    out = self.store.or(out, both);
+                }
+            }
+        }
+        Some(out)
+    }
+}
+
+impl Core<'_> {
     /// `testp` of a value that is not known.
     fn test(&mut self, at: (usize, usize, Pc), test: FloatTest, fmt: Fmt, v: Val) -> TermId {
         let t = Number {
@@ -177,7 +98,7 @@ impl Machine<'_> {
     /// Whether a number is of a class. What reads inputs alone is decided by their being finite, which the
     /// report says.
     fn class(&mut self, at: (usize, usize, Pc), class: Class, fmt: Fmt, n: Number) -> TermId {
-        let found = self.found_class(class, fmt, n);
+        let found = self.values.found_class(class, fmt, n);
         let store = &self.values.store;
         if store.as_bool(found) == Some(false) && store.is_ordinary(n.real) {
             self.takes_for_finite(at.2);
@@ -189,256 +110,6 @@ impl Machine<'_> {
     pub(super) fn takes_for_finite(&mut self, pc: Pc) {
         let what = "inputs without known contents are finite numbers";
         self.takes_for_test(pc, AssumptionKind::Finite, what);
-    }
-
-    fn halves(
-        &mut self,
-        at: (usize, usize, Pc),
-        cmp: Cmp,
-        (ty, ftz): (NumTy, bool),
-        x: Val,
-        y: Val,
-    ) -> [TermId; 2] {
-        let width = ty.bits() as u8;
-        let (x, y) = (
-            self.values.bits(x, width * 2),
-            self.values.bits(y, width * 2),
-        );
-        [0, width].map(|low| {
-            let [a, b] = [x, y].map(|t| {
-                let e = self.values.store.extract(t, low, width);
-                self.values.of_bits(e)
-            });
-            self.comparison(at, cmp, (ty, ftz), a, b)
-        })
-    }
-
-    /// p op q.
-    pub(super) fn combine(&mut self, op: BoolOp, p: TermId, q: TermId) -> TermId {
-        let s = &mut self.values.store;
-        match op {
-            BoolOp::And => s.and(p, q),
-            BoolOp::Or => s.or(p, q),
-            BoolOp::Xor => s.xor(p, q),
-        }
-    }
-
-    /// A comparison as a truth term.
-    pub(super) fn comparison(
-        &mut self,
-        at: (usize, usize, Pc),
-        cmp: Cmp,
-        (ty, ftz): (NumTy, bool),
-        x: Val,
-        y: Val,
-    ) -> TermId {
-        match ty {
-            NumTy::Float(f) if self.values.words.is_some() => {
-                self.compare_words(at.2, (cmp, f, ftz), [x, y])
-            }
-            NumTy::Float(f) => match (x, y) {
-                (Val::Conc(a), Val::Conc(b)) if self.values.numbers => {
-                    self.values.store.bool(number::compare(cmp, f, a, b))
-                }
-                _ => self.compare_floats(at, cmp, f, x, y),
-            },
-            NumTy::Int(t) => {
-                if t.width == 1 {
-                    let (a, b) = (self.values.pred(x), self.values.pred(y));
-                    let d = self.values.store.xor(a, b);
-                    return if cmp == Cmp::Eq {
-                        self.values.store.not(d)
-                    } else {
-                        d
-                    };
-                }
-                let [x, y] = [x, y].map(|v| {
-                    let v = self.as_held(at, v);
-                    self.values.of_bits_plain(v, t.width)
-                });
-                if let Some(p) = self.compare_choices(cmp, t, x, y) {
-                    return p;
-                }
-                let (a, b) = (self.values.bits(x, t.width), self.values.bits(y, t.width));
-                if let Some(p) = self.compare_encoded(at.2, cmp, t, (a, b)) {
-                    return p;
-                }
-                int_sym::compare_sym(&mut self.values.store, cmp, t, a, b)
-            }
-        }
-    }
-
-    /// An integer comparison of encodings, as one of numbers; where only rounding decides that, the encodings
-    /// are compared.
-    fn compare_encoded(
-        &mut self,
-        pc: Pc,
-        cmp: Cmp,
-        ty: IntTy,
-        (a, b): (TermId, TermId),
-    ) -> Option<TermId> {
-        if self.values.words.is_some() {
-            return None;
-        }
-        let fmt = idiom::encoded(&self.values.store, ty, a, b)?;
-        let (op, x, y) = idiom::ordered(cmp, (a, b))?;
-        let [x, y] = [x, y].map(|t| {
-            let held = self.values.of_bits(t);
-            Number {
-                real: self.values.real(held, fmt),
-                held: Some(held),
-            }
-        });
-        // One with an infinity asks whether a number is beyond its format, which the reals answer with no.
-        let store = &self.values.store;
-        let infinite = |n: &Number| matches!(store.get(n.real), Term::Inf { .. });
-        let over = |n: &Number| {
-            let may = |class| store.may_overflow(class, n.real, &self.values.narrow);
-            may(Class::PosInf) || may(Class::Nan)
-        };
-        let beyond = infinite(&x) && over(&y) || infinite(&y) && over(&x);
-        if beyond || self.needs_rounding(pc, fmt, op, (x, y)) {
-            if self.values.trees.is_some() {
-                return None;
-            }
-            let Some(holds) = idiom::compare(&mut self.values.store, cmp, ty, a, b) else {
-                // Encodings of which one is a constant show what they are of.
-                if !beyond {
-                    self.values.store.note_merged();
-                }
-                return None;
-            };
-            return Some(self.flipped(holds, order(fmt, op, (x, y))));
-        }
-        idiom::compare(&mut self.values.store, cmp, ty, a, b)
-    }
-
-    /// A comparison of values that select among few known ones.
-    fn compare_choices(&mut self, cmp: Cmp, ty: IntTy, x: Val, y: Val) -> Option<TermId> {
-        let (x, y) = (self.values.settled(x), self.values.settled(y));
-        let mut leaves = |v: Val| match v {
-            Val::Conc(b) => Some(vec![(self.values.store.bool(true), b)]),
-            Val::Bits(t) => self.values.leaves(t, super::value::MAX_CHOICES),
-            _ => None,
-        };
-        let (xs, ys) = (leaves(x)?, leaves(y)?);
-        let mut out = self.values.store.bool(false);
-        for (c, a) in &xs {
-            for (d, b) in &ys {
-                if super::int::compare(cmp, ty, *a, *b) {
-                    let both = self.values.store.and(*c, *d);
-                    out = self.values.store.or(out, both);
-                }
-            }
-        }
-        Some(out)
-    }
-
-    fn compare_floats(
-        &mut self,
-        at: (usize, usize, Pc),
-        cmp: Cmp,
-        f: Fmt,
-        x: Val,
-        y: Val,
-    ) -> TermId {
-        let (a, b) = (self.values.real(x, f), self.values.real(y, f));
-        let [known_x, known_y] =
-            [(x, a), (y, b)].map(|(v, t)| self.values.is_known(Arg::of(v, f, t)));
-        let tests = matches!(cmp, Cmp::Num | Cmp::Nan);
-        if tests || !known_x || !known_y {
-            let held = |real, v| Number {
-                real,
-                held: Some(v),
-            };
-            return self.compare_numbers(at, cmp, f, (held(a, x), held(b, y)));
-        }
-        let xs = self.values.numbers(Arg::of(x, f, a));
-        let ys = self.values.numbers(Arg::of(y, f, b));
-        let pairs = xs.iter().flat_map(|&a| ys.iter().map(move |&b| (a, b)));
-        let pairs: Vec<(TermId, TermId)> = pairs.collect();
-        let mut answers = |cmp| -> Vec<TermId> {
-            let known = |real| Number { real, held: None };
-            let answer =
-                |&(a, b): &(TermId, TermId)| self.compare_numbers(at, cmp, f, (known(a), known(b)));
-            let mut all: Vec<TermId> = pairs.iter().map(answer).collect();
-            all.dedup();
-            all
-        };
-        // What is less at the ends is so between them; what is equal must not change its side.
-        let equality = matches!(cmp, Cmp::Eq | Cmp::Equ | Cmp::Ne | Cmp::Neu);
-        let steady = !equality || answers(Cmp::Lt).len() == 1;
-        if let [only] = answers(cmp)[..]
-            && steady
-        {
-            return only;
-        }
-        let says = ["compares", BY_ROUNDING];
-        let bit = self.open_bits(at, 1, UnknownKind::Undecided, says);
-        self.values.pred(Val::Bits(bit))
-    }
-
-    /// A comparison of numbers, each of which may be an infinity or not a number.
-    ///
-    /// match an unordered form; result the negation of the opposite ordered one; because an ordered
-    /// one is false where an operand is not a number.
-    fn compare_numbers(
-        &mut self,
-        at: (usize, usize, Pc),
-        cmp: Cmp,
-        fmt: Fmt,
-        (a, b): (Number, Number),
-    ) -> TermId {
-        let (op, x, y, negated) = match cmp {
-            Cmp::Eq => (RCmp::Eq, a, b, false),
-            Cmp::Neu => (RCmp::Eq, a, b, true),
-            Cmp::Lt => (RCmp::Lt, a, b, false),
-            Cmp::Geu => (RCmp::Lt, a, b, true),
-            Cmp::Le => (RCmp::Le, a, b, false),
-            Cmp::Gtu => (RCmp::Le, a, b, true),
-            Cmp::Gt => (RCmp::Lt, b, a, false),
-            Cmp::Leu => (RCmp::Lt, b, a, true),
-            Cmp::Ge => (RCmp::Le, b, a, false),
-            Cmp::Ltu => (RCmp::Le, b, a, true),
-            Cmp::Ne | Cmp::Equ => {
-                let same = self.ordered(at, fmt, RCmp::Eq, (a, b));
-                let unordered = self.compare_numbers(at, Cmp::Nan, fmt, (a, b));
-                let s = &mut self.values.store;
-                let either = s.or(same, unordered);
-                return if cmp == Cmp::Equ {
-                    either
-                } else {
-                    s.not(either)
-                };
-            }
-            Cmp::Num | Cmp::Nan => {
-                let [p, q] = [a, b].map(|n| self.class(at, Class::Nan, fmt, n));
-                let s = &mut self.values.store;
-                let nan = s.or(p, q);
-                return if cmp == Cmp::Nan { nan } else { s.not(nan) };
-            }
-        };
-        let t = self.ordered(at, fmt, op, (x, y));
-        if negated { self.values.store.not(t) } else { t }
-    }
-
-    /// An ordered comparison.
-    fn ordered(
-        &mut self,
-        at: (usize, usize, Pc),
-        fmt: Fmt,
-        op: RCmp,
-        (x, y): (Number, Number),
-    ) -> TermId {
-        let rounded = self.needs_rounding(at.2, fmt, op, (x, y));
-        if rounded && let Some(holds) = self.by_rounding(fmt, op, (x, y)) {
-            return holds;
-        }
-        let holds = self.ordered_reals(at, fmt, op, (x, y));
-        match rounded {
-            true => self.flipped(holds, order(fmt, op, (x, y))),
-            false => holds,
-        }
     }
 
     /// An ordered comparison that no rounding decides. One that is constant over the reals, a test for an infinity or of
@@ -469,12 +140,12 @@ impl Machine<'_> {
                     true => s.rcmp(op, beyond, other),
                     false => s.rcmp(op, other, beyond),
                 };
-                let p = self.found_class(class, fmt, n);
+                let p = self.values.found_class(class, fmt, n);
                 t = self.values.store.select(p, answer, t);
             }
         }
         for n in [x, y] {
-            let p = self.found_class(Class::Nan, fmt, n);
+            let p = self.values.found_class(Class::Nan, fmt, n);
             let s = &mut self.values.store;
             let number = s.not(p);
             t = s.and(number, t);
@@ -483,6 +154,350 @@ impl Machine<'_> {
             self.takes_for_finite(at.2);
         }
         t
+    }
+}
+
+impl Machine<'_> {
+    /// `setp`, `set`, `testp`.
+    pub(super) fn compare(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
+        match op {
+            Op::Setp {
+                cmp,
+                ty,
+                lanes: n,
+                ftz,
+                combine,
+                p,
+                q,
+                a,
+                b,
+            } => {
+                for lane in lanes(exec) {
+                    let (x, y) = (self.core.src(w, *a, lane), self.core.src(w, *b, lane));
+                    if x == Val::Unset || y == Val::Unset {
+                        self.core.values.note_unset(w, pc);
+                    }
+                    let (x, y) = match (ftz, ty) {
+                        (true, NumTy::Float(Fmt::F32)) => (flush(x), flush(y)),
+                        _ => (x, y),
+                    };
+                    let (mut r, mut nr);
+                    if *n == 1 {
+                        let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
+                        r = self.comparison((w, lane, pc), cmp, (*ty, *ftz), x, y);
+                        nr = self.core.values.store.not(r);
+                    } else {
+                        // Packed halves: the two destinations are the two halves.
+                        let h = self.halves((w, lane, pc), *cmp, (*ty, *ftz), x, y);
+                        (r, nr) = (h[0], h[1]);
+                    }
+                    if let Some((op, g)) = combine {
+                        let k = self.core.truth(w, *g, lane);
+                        let k = self.core.values.pred(k);
+                        r = self.core.values.combine(*op, r, k);
+                        nr = self.core.values.combine(*op, nr, k);
+                    }
+                    if let Some(p) = p {
+                        let v = self.core.values.of_pred(r);
+                        self.core.set(w, *p, lane, v);
+                    }
+                    if let Some(q) = q {
+                        let v = self.core.values.of_pred(nr);
+                        self.core.set(w, *q, lane, v);
+                    }
+                }
+            }
+            Op::Set {
+                cmp,
+                ty,
+                dty,
+                lanes: n,
+                ftz,
+                combine,
+                dst,
+                a,
+                b,
+            } => {
+                for lane in lanes(exec) {
+                    let (x, y) = (self.core.src(w, *a, lane), self.core.src(w, *b, lane));
+                    if x == Val::Unset || y == Val::Unset {
+                        self.core.values.note_unset(w, pc);
+                    }
+                    let rs = if *n == 1 {
+                        let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
+                        vec![self.comparison((w, lane, pc), cmp, (*ty, *ftz), x, y)]
+                    } else {
+                        self.halves((w, lane, pc), *cmp, (*ty, *ftz), x, y).to_vec()
+                    };
+                    let width = dty.bits() as u8;
+                    let mut parts = Vec::new();
+                    for mut r in rs {
+                        if let Some((op, g)) = combine {
+                            let k = self.core.truth(w, *g, lane);
+                            let k = self.core.values.pred(k);
+                            r = self.core.values.combine(*op, r, k);
+                        }
+                        let yes = match dty {
+                            NumTy::Float(f) => {
+                                let one = BigRational::from_integer(BigInt::from(1));
+                                encode_exact(*f, &one).unwrap_or(0)
+                            }
+                            NumTy::Int(_) => u64::MAX >> (64 - width as u32),
+                        };
+                        let v = self
+                            .core
+                            .values
+                            .select(r, Val::Conc(yes), Val::Conc(0), width);
+                        parts.push(self.core.values.bits(v, width));
+                    }
+                    let t = self.core.values.store.concat(&parts);
+                    let v = self.core.values.of_bits(t);
+                    self.core.set(w, *dst, lane, v);
+                }
+            }
+            Op::Testp { test, fmt, p, a } => {
+                for lane in lanes(exec) {
+                    let r = match self.core.src(w, *a, lane) {
+                        Val::Conc(b) => Val::Conc(number::test(*test, *fmt, b) as u64),
+                        v => {
+                            let t = match self.core.values.words {
+                                Some(_) => self.core.values.test_word(pc, *test, *fmt, v),
+                                None => self.core.test((w, lane, pc), *test, *fmt, v),
+                            };
+                            self.core.values.of_pred(t)
+                        }
+                    };
+                    self.core.set(w, *p, lane, r);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn halves(
+        &mut self,
+        at: (usize, usize, Pc),
+        cmp: Cmp,
+        (ty, ftz): (NumTy, bool),
+        x: Val,
+        y: Val,
+    ) -> [TermId; 2] {
+        let width = ty.bits() as u8;
+        let (x, y) = (
+            self.core.values.bits(x, width * 2),
+            self.core.values.bits(y, width * 2),
+        );
+        [0, width].map(|low| {
+            let [a, b] = [x, y].map(|t| {
+                let e = self.core.values.store.extract(t, low, width);
+                self.core.values.of_bits(e)
+            });
+            self.comparison(at, cmp, (ty, ftz), a, b)
+        })
+    }
+
+    /// A comparison as a truth term.
+    pub(super) fn comparison(
+        &mut self,
+        at: (usize, usize, Pc),
+        cmp: Cmp,
+        (ty, ftz): (NumTy, bool),
+        x: Val,
+        y: Val,
+    ) -> TermId {
+        match ty {
+            NumTy::Float(f) if self.core.values.words.is_some() => {
+                self.core.values.compare_words(at.2, (cmp, f, ftz), [x, y])
+            }
+            NumTy::Float(f) => match (x, y) {
+                (Val::Conc(a), Val::Conc(b)) if self.core.values.numbers => {
+                    self.core.values.store.bool(number::compare(cmp, f, a, b))
+                }
+                _ => self.compare_floats(at, cmp, f, x, y),
+            },
+            NumTy::Int(t) => {
+                if t.width == 1 {
+                    let (a, b) = (self.core.values.pred(x), self.core.values.pred(y));
+                    let d = self.core.values.store.xor(a, b);
+                    return if cmp == Cmp::Eq {
+                        self.core.values.store.not(d)
+                    } else {
+                        d
+                    };
+                }
+                let [x, y] = [x, y].map(|v| {
+                    let v = self.core.as_held(at, v);
+                    self.core.values.of_bits_plain(v, t.width)
+                });
+                if let Some(p) = self.core.values.compare_choices(cmp, t, x, y) {
+                    return p;
+                }
+                let (a, b) = (
+                    self.core.values.bits(x, t.width),
+                    self.core.values.bits(y, t.width),
+                );
+                if let Some(p) = self.compare_encoded(at.2, cmp, t, (a, b)) {
+                    return p;
+                }
+                int_sym::compare_sym(&mut self.core.values.store, cmp, t, a, b)
+            }
+        }
+    }
+
+    /// An integer comparison of encodings, as one of numbers; where only rounding decides that, the encodings
+    /// are compared.
+    fn compare_encoded(
+        &mut self,
+        pc: Pc,
+        cmp: Cmp,
+        ty: IntTy,
+        (a, b): (TermId, TermId),
+    ) -> Option<TermId> {
+        if self.core.values.words.is_some() {
+            return None;
+        }
+        let fmt = idiom::encoded(&self.core.values.store, ty, a, b)?;
+        let (op, x, y) = idiom::ordered(cmp, (a, b))?;
+        let [x, y] = [x, y].map(|t| {
+            let held = self.core.values.of_bits(t);
+            Number {
+                real: self.core.values.real(held, fmt),
+                held: Some(held),
+            }
+        });
+        // One with an infinity asks whether a number is beyond its format, which the reals answer with no.
+        let store = &self.core.values.store;
+        let infinite = |n: &Number| matches!(store.get(n.real), Term::Inf { .. });
+        let over = |n: &Number| {
+            let may = |class| store.may_overflow(class, n.real, &self.core.values.narrow);
+            may(Class::PosInf) || may(Class::Nan)
+        };
+        let beyond = infinite(&x) && over(&y) || infinite(&y) && over(&x);
+        if beyond || self.needs_rounding(pc, fmt, op, (x, y)) {
+            if self.core.values.trees.is_some() {
+                return None;
+            }
+            let Some(holds) = idiom::compare(&mut self.core.values.store, cmp, ty, a, b) else {
+                // Encodings of which one is a constant show what they are of.
+                if !beyond {
+                    self.core.values.store.note_merged();
+                }
+                return None;
+            };
+            return Some(self.core.values.flipped(holds, order(fmt, op, (x, y))));
+        }
+        idiom::compare(&mut self.core.values.store, cmp, ty, a, b)
+    }
+
+    fn compare_floats(
+        &mut self,
+        at: (usize, usize, Pc),
+        cmp: Cmp,
+        f: Fmt,
+        x: Val,
+        y: Val,
+    ) -> TermId {
+        let (a, b) = (self.core.values.real(x, f), self.core.values.real(y, f));
+        let [known_x, known_y] =
+            [(x, a), (y, b)].map(|(v, t)| self.core.values.is_known(Arg::of(v, f, t)));
+        let tests = matches!(cmp, Cmp::Num | Cmp::Nan);
+        if tests || !known_x || !known_y {
+            let held = |real, v| Number {
+                real,
+                held: Some(v),
+            };
+            return self.compare_numbers(at, cmp, f, (held(a, x), held(b, y)));
+        }
+        let xs = self.core.values.numbers(Arg::of(x, f, a));
+        let ys = self.core.values.numbers(Arg::of(y, f, b));
+        let pairs = xs.iter().flat_map(|&a| ys.iter().map(move |&b| (a, b)));
+        let pairs: Vec<(TermId, TermId)> = pairs.collect();
+        let mut answers = |cmp| -> Vec<TermId> {
+            let known = |real| Number { real, held: None };
+            let answer =
+                |&(a, b): &(TermId, TermId)| self.compare_numbers(at, cmp, f, (known(a), known(b)));
+            let mut all: Vec<TermId> = pairs.iter().map(answer).collect();
+            all.dedup();
+            all
+        };
+        // What is less at the ends is so between them; what is equal must not change its side.
+        let equality = matches!(cmp, Cmp::Eq | Cmp::Equ | Cmp::Ne | Cmp::Neu);
+        let steady = !equality || answers(Cmp::Lt).len() == 1;
+        if let [only] = answers(cmp)[..]
+            && steady
+        {
+            return only;
+        }
+        let says = ["compares", BY_ROUNDING];
+        let bit = self.core.open_bits(at, 1, UnknownKind::Undecided, says);
+        self.core.values.pred(Val::Bits(bit))
+    }
+
+    /// A comparison of numbers, each of which may be an infinity or not a number.
+    ///
+    /// match an unordered form; result the negation of the opposite ordered one; because an ordered
+    /// one is false where an operand is not a number.
+    fn compare_numbers(
+        &mut self,
+        at: (usize, usize, Pc),
+        cmp: Cmp,
+        fmt: Fmt,
+        (a, b): (Number, Number),
+    ) -> TermId {
+        let (op, x, y, negated) = match cmp {
+            Cmp::Eq => (RCmp::Eq, a, b, false),
+            Cmp::Neu => (RCmp::Eq, a, b, true),
+            Cmp::Lt => (RCmp::Lt, a, b, false),
+            Cmp::Geu => (RCmp::Lt, a, b, true),
+            Cmp::Le => (RCmp::Le, a, b, false),
+            Cmp::Gtu => (RCmp::Le, a, b, true),
+            Cmp::Gt => (RCmp::Lt, b, a, false),
+            Cmp::Leu => (RCmp::Lt, b, a, true),
+            Cmp::Ge => (RCmp::Le, b, a, false),
+            Cmp::Ltu => (RCmp::Le, b, a, true),
+            Cmp::Ne | Cmp::Equ => {
+                let same = self.ordered(at, fmt, RCmp::Eq, (a, b));
+                let unordered = self.compare_numbers(at, Cmp::Nan, fmt, (a, b));
+                let s = &mut self.core.values.store;
+                let either = s.or(same, unordered);
+                return if cmp == Cmp::Equ {
+                    either
+                } else {
+                    s.not(either)
+                };
+            }
+            Cmp::Num | Cmp::Nan => {
+                let [p, q] = [a, b].map(|n| self.core.class(at, Class::Nan, fmt, n));
+                let s = &mut self.core.values.store;
+                let nan = s.or(p, q);
+                return if cmp == Cmp::Nan { nan } else { s.not(nan) };
+            }
+        };
+        let t = self.ordered(at, fmt, op, (x, y));
+        if negated {
+            self.core.values.store.not(t)
+        } else {
+            t
+        }
+    }
+
+    /// An ordered comparison.
+    fn ordered(
+        &mut self,
+        at: (usize, usize, Pc),
+        fmt: Fmt,
+        op: RCmp,
+        (x, y): (Number, Number),
+    ) -> TermId {
+        let rounded = self.needs_rounding(at.2, fmt, op, (x, y));
+        if rounded && let Some(holds) = self.core.values.by_rounding(fmt, op, (x, y)) {
+            return holds;
+        }
+        let holds = self.core.ordered_reals(at, fmt, op, (x, y));
+        match rounded {
+            true => self.core.values.flipped(holds, order(fmt, op, (x, y))),
+            false => holds,
+        }
     }
 
     /// `slct`.
@@ -500,13 +515,13 @@ impl Machine<'_> {
             return;
         };
         for lane in lanes(exec) {
-            self.note_unset(w, pc);
-            let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
-            let k = self.src(w, *c, lane);
+            self.core.values.note_unset(w, pc);
+            let (x, y) = (self.core.src(w, *a, lane), self.core.src(w, *b, lane));
+            let k = self.core.src(w, *c, lane);
             // -0.0 counts as 0; a NaN picks b, as it is not ordered.
             let p = self.comparison((w, lane, pc), Cmp::Ge, (*cty, *ftz), k, Val::Conc(0));
-            let v = self.values.select(p, x, y, *width);
-            self.set(w, *dst, lane, v);
+            let v = self.core.values.select(p, x, y, *width);
+            self.core.set(w, *dst, lane, v);
         }
     }
 }

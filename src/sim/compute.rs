@@ -8,114 +8,140 @@ use std::array::from_fn;
 use smallvec::SmallVec;
 
 use crate::kernel::{IntOp, IntTy, Op, Pc, RegId, Special, Src};
-use crate::sim::at::{At, LaneAt};
+use crate::sim::at::{At, LaneAt, site};
 use crate::term::{BitsOp, Term, TermId};
 
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::stop::Stop;
 use super::val::Val;
-use super::value::MAX_CHOICES;
+use super::value::{MAX_CHOICES, Values};
 use super::warp::{LANES, lanes};
 use super::{UnknownKind, int, int_sym};
 
-impl Machine<'_> {
-    /// Executes a lane-wise operation.
-    pub(super) fn compute(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
-        if self.compute_known(w, exec, pc, op) {
-            return Ok(());
-        }
-        match op {
-            Op::Mov { dst, src, .. } => self.copy(w, exec, *dst, *src),
-            Op::Special { dst, special } => self.special(w, exec, pc, *dst, *special),
-            Op::Pack { dst, part, srcs } => self.pack(At { w, exec, pc }, *dst, *part, srcs),
-            Op::Unpack { dsts, part, src } => self.unpack(At { w, exec, pc }, dsts, *part, *src),
-            Op::Int {
-                op,
-                ty,
-                lanes: n,
-                dst,
-                dst2,
-                src,
-            } => self.int(At { w, exec, pc }, (*op, *ty, *n), *dst, *dst2, src)?,
-            Op::Float { .. } => self.float(w, exec, pc, op)?,
-            Op::Setp { .. } | Op::Set { .. } | Op::Testp { .. } => self.compare(w, exec, pc, op),
-            Op::Selp {
-                width,
-                dst,
-                a,
-                b,
-                p,
-            } => {
-                for lane in lanes(exec) {
-                    let v = match self.truth(w, *p, lane) {
-                        Val::Conc(1) => self.src(w, *a, lane),
-                        Val::Conc(_) => self.src(w, *b, lane),
-                        c => {
-                            self.note_unset(w, pc);
-                            let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
-                            let p = self.values.pred(c);
-                            self.values.select(p, x, y, *width)
-                        }
-                    };
-                    self.set(w, *dst, lane, v);
-                }
-            }
-            Op::Slct { .. } => self.slct(w, exec, pc, op),
-            Op::Lop3Bool {
-                table,
-                op,
-                dst,
-                p,
-                src,
-                q,
-            } => {
-                let ty = IntTy {
-                    width: 32,
-                    signed: false,
-                };
-                for lane in lanes(exec) {
-                    let s = [src[0], src[1], src[2], Src::Imm(0)];
-                    let d = self.int_lane(LaneAt { w, lane, pc }, IntOp::Lop3(*table), ty, &s)?;
-                    let zero = self.values.bits(Val::Conc(0), 32);
-                    let bits = self.values.bits(d, 32);
-                    let z = self.values.store.icmp(crate::term::ICmp::Eq, bits, zero);
-                    let nz = self.values.store.not(z);
-                    let q = self.truth(w, *q, lane);
-                    let q = self.values.pred(q);
-                    let r = self.combine(*op, nz, q);
-                    let v = self.values.of_pred(r);
-                    if let Some(dst) = dst {
-                        self.set(w, *dst, lane, d);
-                    }
-                    self.set(w, *p, lane, v);
-                }
-            }
-            Op::Cvt { .. }
-            | Op::CvtNarrow { .. }
-            | Op::CvtUnpack2 { .. }
-            | Op::CvtPackSat { .. } => self.convert(w, exec, pc, op),
-            Op::Cvta { .. } | Op::IsSpace { .. } => self.window(w, exec, pc, op)?,
-            _ => {
-                let site = self.site(pc, w, exec, "is executed");
-                self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
-                    format!("{op:?} is not supported")
-                });
-                return Err(Stop::Finding);
-            }
-        }
-        Ok(())
+impl Values {
+    /// Result and carry out of an operation on packed lanes or with a carry, as terms.
+    fn int_terms(&mut self, op: IntOp, ty: IntTy, n: u8, vals: [Val; 4]) -> Option<(Val, Val)> {
+        let args = from_fn(|i| {
+            let width = if n > 1 {
+                ty.width * n
+            } else {
+                operand_width(op, ty, i)
+            };
+            self.bits(vals[i], width)
+        });
+        let s = &mut self.store;
+        let t = int_sym::symbolic_packed(s, op, ty, n, args)?;
+        let c = if n > 1 {
+            s.bits(1, 0)
+        } else {
+            int_sym::symbolic_carry(s, op, ty, args)?
+        };
+        Some((self.of_bits(t), self.of_bits(c)))
     }
 
+    /// Boolean connectives of predicates.
+    fn logic(&mut self, op: IntOp, v: [Val; 4]) -> Option<Val> {
+        let (a, b) = (self.pred(v[0]), self.pred(v[1]));
+        let s = &mut self.store;
+        let t = match op {
+            IntOp::And => s.and(a, b),
+            IntOp::Or => s.or(a, b),
+            IntOp::Xor => s.xor(a, b),
+            IntOp::Not | IntOp::Cnot => s.not(a),
+            _ => return None,
+        };
+        Some(self.of_pred(t))
+    }
+
+    /// An operation on values that are selects among few known ones is a select among few
+    /// results. A sum of two such values stays a sum, so that counts are the same in any order.
+    fn choices(&mut self, op: IntOp, ty: IntTy, v: [Val; 4]) -> Option<Val> {
+        let known = |v: &Val| matches!(v, Val::Conc(_));
+        let sum = |v: &Val| {
+            let store = &self.store;
+            matches!(v, Val::Bits(t) if matches!(store.get(*t), Term::BitsOp(BitsOp::Add, ..)))
+        };
+        let [a, b, ..] = &v;
+        let chooses = |v: &Val| match v {
+            Val::Conc(_) | Val::Pred(_) => true,
+            Val::Bits(t) => self.may_choose(*t),
+            _ => false,
+        };
+        if !v.iter().all(chooses) {
+            return None;
+        }
+        if op == IntOp::Add && (!known(a) && !known(b) || sum(a) || sum(b)) {
+            return None;
+        }
+        let unknown = v.iter().enumerate().filter(|(_, v)| !known(v));
+        if let [(i, Val::Bits(t))] = unknown.collect::<SmallVec<[_; 4]>>()[..] {
+            let all: [u64; 4] = from_fn(|k| match v[k] {
+                Val::Conc(b) => b,
+                _ => 0,
+            });
+            return self.of_each(*t, result_width(op, ty), |b| {
+                let args = from_fn(|k| if k == i { b } else { all[k] });
+                (!int::is_undefined(op, ty, args)).then(|| int::eval(op, ty, args).0)
+            });
+        }
+        let mut options: Vec<(TermId, [u64; 4])> = vec![(self.store.bool(true), [0; 4])];
+        for (i, v) in v.into_iter().enumerate() {
+            let leaves = match v {
+                Val::Conc(b) => {
+                    for o in &mut options {
+                        o.1[i] = b;
+                    }
+                    continue;
+                }
+                Val::Bits(t) => self.leaves(t, MAX_CHOICES)?,
+                Val::Pred(p) => {
+                    let n = self.store.not(p);
+                    vec![(n, 0), (p, 1)]
+                }
+                _ => return None,
+            };
+            if options.len() * leaves.len() > MAX_CHOICES {
+                return None;
+            }
+            let mut next = Vec::new();
+            for (c, args) in &options {
+                for (d, value) in &leaves {
+                    let both = self.store.and(*c, *d);
+                    if self.store.as_bool(both) != Some(false) {
+                        let mut a = *args;
+                        a[i] = *value;
+                        next.push((both, a));
+                    }
+                }
+            }
+            options = next;
+        }
+        let mut results: Vec<(TermId, Val)> = Vec::new();
+        for (c, args) in options {
+            if int::is_undefined(op, ty, args) {
+                return None;
+            }
+            let v = Val::Conc(int::eval(op, ty, args).0);
+            match results.iter_mut().find(|r| r.1 == v) {
+                Some(r) => r.0 = self.store.or(r.0, c),
+                None => results.push((c, v)),
+            }
+        }
+        Some(self.choose(&results, result_width(op, ty)))
+    }
+}
+
+impl Core<'_> {
     fn copy(&mut self, w: usize, exec: u32, dst: RegId, src: Src) {
         match src {
             Src::Reg(r) if self.width(r) == self.width(dst) => {
-                let sym = self.warps[w].symbolic(r) & exec;
-                let words = *self.warps[w].words(r);
+                let sym = self.threads.warps[w].symbolic(r) & exec;
+                let words = *self.threads.warps[w].words(r);
                 if exec & !sym != 0 {
-                    self.warps[w].set_words(dst, exec & !sym, &words);
+                    self.threads.warps[w].set_words(dst, exec & !sym, &words);
                 }
                 for lane in lanes(sym) {
-                    self.warps[w].set(dst, lane, Val::unpack(words[lane]));
+                    self.threads.warps[w].set(dst, lane, Val::unpack(words[lane]));
                 }
             }
             _ => {
@@ -135,8 +161,8 @@ impl Machine<'_> {
     }
 
     fn special(&mut self, w: usize, exec: u32, pc: Pc, dst: RegId, s: Special) {
-        let l = self.launch;
-        let (cta, cluster) = (self.team.cta(w), l.cluster);
+        let l = self.fixed.launch;
+        let (cta, cluster) = (self.fixed.team.cta(w), l.cluster);
         let within = |c: usize| cta[c] % cluster[c];
         let at = |c: u8, f: &dyn Fn(usize) -> u32| match c {
             0..3 => f(usize::from(c)),
@@ -159,10 +185,10 @@ impl Machine<'_> {
             _ => None,
         };
         if let Some(v) = uniform {
-            self.warps[w].set_words(dst, exec, &[v as u64; LANES]);
+            self.threads.warps[w].set_words(dst, exec, &[v as u64; LANES]);
             return;
         }
-        let first = self.team.first(w);
+        let first = self.fixed.team.first(w);
         for lane in lanes(exec) {
             let n = lane as u32;
             let v = match s {
@@ -176,8 +202,8 @@ impl Machine<'_> {
                 // The manual promises nothing about the rest; each read is a symbol of its own.
                 _ => {
                     let width = self.width(dst);
-                    let site = self.site(pc, w, 1 << lane, "reads a special register");
-                    let t = self.volatile_bits(width, site);
+                    let site = site(pc, w, 1 << lane, "reads a special register");
+                    let t = self.values.volatile_bits(width, site);
                     let v = if width == 1 {
                         let p = self.values.pred(Val::Bits(t));
                         self.values.of_pred(p)
@@ -204,7 +230,7 @@ impl Machine<'_> {
                 }
                 Val::Conc(x)
             } else {
-                self.note_unset(w, pc);
+                self.values.note_unset(w, pc);
                 let parts: Vec<TermId> = vals.iter().map(|v| self.values.bits(*v, part)).collect();
                 let t = self.values.store.concat(&parts);
                 self.values.of_bits(t)
@@ -219,7 +245,7 @@ impl Machine<'_> {
             let bits = match v {
                 Val::Conc(_) => None,
                 _ => {
-                    self.note_unset(w, pc);
+                    self.values.note_unset(w, pc);
                     Some(self.values.bits(v, part * dsts.len() as u8))
                 }
             };
@@ -248,7 +274,7 @@ impl Machine<'_> {
         dst2: Option<RegId>,
         src: &[Src; 4],
     ) -> Result<(), Stop> {
-        let sym = exec & src.iter().fold(0, |m, s| m | self.symbolic(w, *s));
+        let sym = exec & src.iter().fold(0, |m, s| m | self.threads.symbolic(w, *s));
         let conc = exec & !sym;
         if conc != 0 {
             let words = [
@@ -276,13 +302,13 @@ impl Machine<'_> {
                     out[lane] = v;
                     carry[lane] = c as u64;
                 }
-                self.warps[w].set_words(d2, conc, &carry);
+                self.threads.warps[w].set_words(d2, conc, &carry);
             } else {
                 let [a, b, c, d] = &words;
                 int::eval_lanes(op, ty, conc, [a, b, c, d], &mut out);
             }
             if let Some(d) = dst {
-                self.warps[w].set_words(d, conc, &out);
+                self.threads.warps[w].set_words(d, conc, &out);
             }
         }
         let done = match (op, dst) {
@@ -303,7 +329,8 @@ impl Machine<'_> {
                     }
                 }
                 let (v, c) = if !all {
-                    self.int_terms(op, ty, n, vals)
+                    self.values
+                        .int_terms(op, ty, n, vals)
                         .unwrap_or_else(|| self.inexpressible((w, lane, pc), vals, [dst, dst2]))
                 } else if n > 1 {
                     (
@@ -330,26 +357,6 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Result and carry out of an operation on packed lanes or with a carry, as terms.
-    fn int_terms(&mut self, op: IntOp, ty: IntTy, n: u8, vals: [Val; 4]) -> Option<(Val, Val)> {
-        let args = from_fn(|i| {
-            let width = if n > 1 {
-                ty.width * n
-            } else {
-                operand_width(op, ty, i)
-            };
-            self.values.bits(vals[i], width)
-        });
-        let s = &mut self.values.store;
-        let t = int_sym::symbolic_packed(s, op, ty, n, args)?;
-        let c = if n > 1 {
-            s.bits(1, 0)
-        } else {
-            int_sym::symbolic_carry(s, op, ty, args)?
-        };
-        Some((self.values.of_bits(t), self.values.of_bits(c)))
-    }
-
     fn undefined(&mut self, w: usize, mask: u32, pc: Pc, op: IntOp) -> Result<(), Stop> {
         let (does, what) = match op {
             IntOp::Div | IntOp::Rem => (
@@ -365,14 +372,15 @@ impl Machine<'_> {
                 "a position or length of a bit field in 64 bits is above 255: compilers and the manual disagree",
             ),
         };
-        let site = self.site(pc, w, mask, does);
-        self.unknown(UnknownKind::Undefined, vec![site], || what.into());
+        let site = site(pc, w, mask, does);
+        self.found
+            .unknown(UnknownKind::Undefined, vec![site], || what.into());
         Err(Stop::Finding)
     }
 
     /// Source values of a lane, floats with known bits made plain.
     fn resolved(&mut self, w: usize, lane: usize, pc: Pc, width: u8, src: &[Src; 4]) -> [Val; 4] {
-        self.note_unset(w, pc);
+        self.values.note_unset(w, pc);
         src.map(|s| {
             let v = self.src(w, s, lane);
             self.plain((w, lane, pc), v, width)
@@ -404,7 +412,7 @@ impl Machine<'_> {
                 "this operation on data-dependent bits has no model",
             ];
             Val::Bits(match missing {
-                true => self.fresh_bits(width),
+                true => self.values.fresh_bits(width),
                 false => self.open_bits((w, lane, pc), width, kind, says),
             })
         };
@@ -419,7 +427,7 @@ impl Machine<'_> {
         ty: IntTy,
         src: &[Src; 4],
     ) -> Result<Val, Stop> {
-        self.note_unset(w, pc);
+        self.values.note_unset(w, pc);
         let vals = src.map(|s| self.src(w, s, lane));
         self.int_values(LaneAt { w, lane, pc }, op, ty, vals)
     }
@@ -449,10 +457,10 @@ impl Machine<'_> {
             return Ok(Val::Conc(int::eval(op, ty, [a, b, c, d]).0));
         }
         if ty.width == 1 {
-            if let Some(v) = self.logic(op, vals) {
+            if let Some(v) = self.values.logic(op, vals) {
                 return Ok(v);
             }
-        } else if let Some(v) = self.choices(op, ty, vals) {
+        } else if let Some(v) = self.values.choices(op, ty, vals) {
             return Ok(v);
         }
         self.int_values_as_they_are(LaneAt { w, lane, pc }, op, ty, vals)
@@ -473,96 +481,106 @@ impl Machine<'_> {
             None => self.inexpressible((w, lane, pc), vals, [None; 2]).0,
         })
     }
+}
 
-    /// Boolean connectives of predicates.
-    fn logic(&mut self, op: IntOp, v: [Val; 4]) -> Option<Val> {
-        let (a, b) = (self.values.pred(v[0]), self.values.pred(v[1]));
-        let s = &mut self.values.store;
-        let t = match op {
-            IntOp::And => s.and(a, b),
-            IntOp::Or => s.or(a, b),
-            IntOp::Xor => s.xor(a, b),
-            IntOp::Not | IntOp::Cnot => s.not(a),
-            _ => return None,
-        };
-        Some(self.values.of_pred(t))
-    }
-
-    /// An operation on values that are selects among few known ones is a select among few
-    /// results. A sum of two such values stays a sum, so that counts are the same in any order.
-    fn choices(&mut self, op: IntOp, ty: IntTy, v: [Val; 4]) -> Option<Val> {
-        let known = |v: &Val| matches!(v, Val::Conc(_));
-        let sum = |v: &Val| {
-            let store = &self.values.store;
-            matches!(v, Val::Bits(t) if matches!(store.get(*t), Term::BitsOp(BitsOp::Add, ..)))
-        };
-        let [a, b, ..] = &v;
-        let chooses = |v: &Val| match v {
-            Val::Conc(_) | Val::Pred(_) => true,
-            Val::Bits(t) => self.values.may_choose(*t),
-            _ => false,
-        };
-        if !v.iter().all(chooses) {
-            return None;
+impl Machine<'_> {
+    /// Executes a lane-wise operation.
+    pub(super) fn compute(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
+        if self.core.compute_known(w, exec, pc, op) {
+            return Ok(());
         }
-        if op == IntOp::Add && (!known(a) && !known(b) || sum(a) || sum(b)) {
-            return None;
-        }
-        let unknown = v.iter().enumerate().filter(|(_, v)| !known(v));
-        if let [(i, Val::Bits(t))] = unknown.collect::<SmallVec<[_; 4]>>()[..] {
-            let all: [u64; 4] = from_fn(|k| match v[k] {
-                Val::Conc(b) => b,
-                _ => 0,
-            });
-            return self.values.of_each(*t, result_width(op, ty), |b| {
-                let args = from_fn(|k| if k == i { b } else { all[k] });
-                (!int::is_undefined(op, ty, args)).then(|| int::eval(op, ty, args).0)
-            });
-        }
-        let mut options: Vec<(TermId, [u64; 4])> = vec![(self.values.store.bool(true), [0; 4])];
-        for (i, v) in v.into_iter().enumerate() {
-            let leaves = match v {
-                Val::Conc(b) => {
-                    for o in &mut options {
-                        o.1[i] = b;
+        match op {
+            Op::Mov { dst, src, .. } => self.core.copy(w, exec, *dst, *src),
+            Op::Special { dst, special } => self.core.special(w, exec, pc, *dst, *special),
+            Op::Pack { dst, part, srcs } => self.core.pack(At { w, exec, pc }, *dst, *part, srcs),
+            Op::Unpack { dsts, part, src } => {
+                self.core.unpack(At { w, exec, pc }, dsts, *part, *src)
+            }
+            Op::Int {
+                op,
+                ty,
+                lanes: n,
+                dst,
+                dst2,
+                src,
+            } => self
+                .core
+                .int(At { w, exec, pc }, (*op, *ty, *n), *dst, *dst2, src)?,
+            Op::Float { .. } => self.core.float(w, exec, pc, op)?,
+            Op::Setp { .. } | Op::Set { .. } | Op::Testp { .. } => self.compare(w, exec, pc, op),
+            Op::Selp {
+                width,
+                dst,
+                a,
+                b,
+                p,
+            } => {
+                for lane in lanes(exec) {
+                    let v = match self.core.truth(w, *p, lane) {
+                        Val::Conc(1) => self.core.src(w, *a, lane),
+                        Val::Conc(_) => self.core.src(w, *b, lane),
+                        c => {
+                            self.core.values.note_unset(w, pc);
+                            let (x, y) = (self.core.src(w, *a, lane), self.core.src(w, *b, lane));
+                            let p = self.core.values.pred(c);
+                            self.core.values.select(p, x, y, *width)
+                        }
+                    };
+                    self.core.set(w, *dst, lane, v);
+                }
+            }
+            Op::Slct { .. } => self.slct(w, exec, pc, op),
+            Op::Lop3Bool {
+                table,
+                op,
+                dst,
+                p,
+                src,
+                q,
+            } => {
+                let ty = IntTy {
+                    width: 32,
+                    signed: false,
+                };
+                for lane in lanes(exec) {
+                    let s = [src[0], src[1], src[2], Src::Imm(0)];
+                    let d =
+                        self.core
+                            .int_lane(LaneAt { w, lane, pc }, IntOp::Lop3(*table), ty, &s)?;
+                    let zero = self.core.values.bits(Val::Conc(0), 32);
+                    let bits = self.core.values.bits(d, 32);
+                    let z = self
+                        .core
+                        .values
+                        .store
+                        .icmp(crate::term::ICmp::Eq, bits, zero);
+                    let nz = self.core.values.store.not(z);
+                    let q = self.core.truth(w, *q, lane);
+                    let q = self.core.values.pred(q);
+                    let r = self.core.values.combine(*op, nz, q);
+                    let v = self.core.values.of_pred(r);
+                    if let Some(dst) = dst {
+                        self.core.set(w, *dst, lane, d);
                     }
-                    continue;
-                }
-                Val::Bits(t) => self.values.leaves(t, MAX_CHOICES)?,
-                Val::Pred(p) => {
-                    let n = self.values.store.not(p);
-                    vec![(n, 0), (p, 1)]
-                }
-                _ => return None,
-            };
-            if options.len() * leaves.len() > MAX_CHOICES {
-                return None;
-            }
-            let mut next = Vec::new();
-            for (c, args) in &options {
-                for (d, value) in &leaves {
-                    let both = self.values.store.and(*c, *d);
-                    if self.values.store.as_bool(both) != Some(false) {
-                        let mut a = *args;
-                        a[i] = *value;
-                        next.push((both, a));
-                    }
+                    self.core.set(w, *p, lane, v);
                 }
             }
-            options = next;
-        }
-        let mut results: Vec<(TermId, Val)> = Vec::new();
-        for (c, args) in options {
-            if int::is_undefined(op, ty, args) {
-                return None;
-            }
-            let v = Val::Conc(int::eval(op, ty, args).0);
-            match results.iter_mut().find(|r| r.1 == v) {
-                Some(r) => r.0 = self.values.store.or(r.0, c),
-                None => results.push((c, v)),
+            Op::Cvt { .. }
+            | Op::CvtNarrow { .. }
+            | Op::CvtUnpack2 { .. }
+            | Op::CvtPackSat { .. } => self.convert(w, exec, pc, op),
+            Op::Cvta { .. } | Op::IsSpace { .. } => self.window(w, exec, pc, op)?,
+            _ => {
+                let site = site(pc, w, exec, "is executed");
+                self.core
+                    .found
+                    .unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
+                        format!("{op:?} is not supported")
+                    });
+                return Err(Stop::Finding);
             }
         }
-        Some(self.values.choose(&results, result_width(op, ty)))
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use crate::term::made::{Kind, Shape};
 use crate::term::{Class, Fun, TermId, decode, embeds};
 
 use super::float::is_small;
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::region::{LOCAL, SHARED, base};
 use super::rounding::Arg;
 use super::stop::Stop;
@@ -114,207 +114,7 @@ fn conversion(rnd: Rnd, [sat, satfinite, relu]: [bool; 3]) -> FloatMods {
     }
 }
 
-impl Machine<'_> {
-    /// `cvt`.
-    pub(super) fn convert(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
-        match op {
-            Op::Cvt {
-                from,
-                to,
-                rnd,
-                sat,
-                satfinite,
-                relu,
-                dst,
-                src,
-                ..
-            } => {
-                let width = self.width(*dst);
-                for lane in lanes(exec) {
-                    let v = self.src(w, *src, lane);
-                    if let (Val::Conc(b), NumTy::Int(f), NumTy::Int(t)) = (v, from, to) {
-                        let x = int::cvt_int(*f, *t, *sat, b, width);
-                        self.set(w, *dst, lane, Val::Conc(x));
-                        continue;
-                    }
-                    if v == Val::Unset {
-                        self.note_unset(w, pc);
-                    }
-                    if let Val::Conc(b) = v
-                        && !self.values.is_unfolded()
-                        && let Some(x) = self.cvt_number(pc, op, b)
-                    {
-                        self.set(w, *dst, lane, x);
-                        continue;
-                    }
-                    if let Some(x) = self.cvt_word(pc, op, v) {
-                        self.set(w, *dst, lane, x);
-                        continue;
-                    }
-                    let v = match from {
-                        NumTy::Int(_) => self.as_held((w, lane, pc), v),
-                        NumTy::Float(_) => v,
-                    };
-                    let x = match (from, to) {
-                        (NumTy::Float(f), NumTy::Float(t)) => {
-                            let x = self.values.real(v, *f);
-                            let from = Arg::of(v, *f, x);
-                            let x = self.round_number((w, lane, pc), *rnd, from);
-                            let y = self.clamp_real(x, *t, *sat, *satfinite, *relu);
-                            let r = self.values.convert_number((v, *f, x), *rnd, (*t, y));
-                            let clamps = [*sat, *satfinite, *relu];
-                            self.values.converted((v, *f), (*rnd, clamps), (*t, r))
-                        }
-                        (NumTy::Float(f), NumTy::Int(t)) => {
-                            self.float_to_int((w, lane, pc), (*f, *t), *rnd, v, width)
-                        }
-                        (NumTy::Int(f), NumTy::Float(t)) => {
-                            let b = self.values.bits(v, f.width);
-                            let x = self.values.store.of_int(f.signed, b);
-                            let y = self.clamp_real(x, *t, *sat, *satfinite, *relu);
-                            let r = self.values.convert_number((v, *t, x), *rnd, (*t, y));
-                            let clamps = [*sat, *satfinite, *relu];
-                            self.values
-                                .converted_int((b, f.signed), (*rnd, clamps), (*t, r))
-                        }
-                        (NumTy::Int(f), NumTy::Int(t)) => self.int_to_int(*f, *t, *sat, v, width),
-                    };
-                    // A 16-bit or narrower float in a wider register.
-                    let x = match x {
-                        Val::Real(f, _) if f.bits() as u8 != width => {
-                            self.values.of_bits_plain(x, width)
-                        }
-                        _ => x,
-                    };
-                    self.set(w, *dst, lane, x);
-                }
-            }
-            Op::CvtNarrow {
-                from,
-                to,
-                rnd,
-                satfinite,
-                relu,
-                dst,
-                parts,
-                ..
-            } => {
-                for lane in lanes(exec) {
-                    self.note_unset(w, pc);
-                    let parts = parts.iter().map(|s| {
-                        let v = self.src(w, *s, lane);
-                        let how = Narrowing {
-                            rnd: *rnd,
-                            satfinite: *satfinite,
-                            relu: *relu,
-                            ..Narrowing::default()
-                        };
-                        if let Some(x) = self.values.narrow_number((*from, *to), &how, v) {
-                            return self.values.store.bits(packed_bits(*to), x);
-                        }
-                        let mods = conversion(*rnd, [false, *satfinite, *relu]);
-                        if let Some(t) = self.values.convert_word(pc, (*from, *to), mods, v) {
-                            return self.values.field(t, 0, packed_bits(*to));
-                        }
-                        let x = self.values.real(v, *from);
-                        let y = self.clamp_real(x, *to, false, *satfinite, *relu);
-                        let t = self.values.convert_number((v, *from, x), *rnd, (*to, y));
-                        let how = (*rnd, [false, *satfinite, *relu]);
-                        let r = self.values.converted((v, *from), how, (*to, t));
-                        let b = self.values.bits(r, to.bits() as u8);
-                        match packed_bits(*to) {
-                            n if u32::from(n) < to.bits() => self.values.store.extract(b, 0, n),
-                            _ => b,
-                        }
-                    });
-                    let parts: Vec<TermId> = parts.collect();
-                    let t = self.values.store.concat(&parts);
-                    let width = self.width(*dst);
-                    let v = self.values.of_bits_plain(Val::Bits(t), width);
-                    self.set(w, *dst, lane, v);
-                }
-            }
-            Op::CvtUnpack2 {
-                from,
-                to,
-                relu,
-                dst,
-                src,
-            } => {
-                let n = packed_bits(*from);
-                for lane in lanes(exec) {
-                    self.note_unset(w, pc);
-                    let v = self.src(w, *src, lane);
-                    let b = self.values.bits(v, 2 * n);
-                    let parts = [0, n].map(|low| {
-                        let mut e = self.values.store.extract(b, low, n);
-                        let above = from.bits() as u8 - n;
-                        if above > 0 {
-                            let zero = self.values.store.bits(above, 0);
-                            e = self.values.store.concat(&[e, zero]);
-                        }
-                        let v = self.values.of_bits(e);
-                        let plain = Narrowing {
-                            relu: *relu,
-                            ..Narrowing::default()
-                        };
-                        if let Some(x) = self.values.narrow_number((*from, *to), &plain, v) {
-                            return self.values.store.bits(to.bits() as u8, x);
-                        }
-                        let mods = conversion(Rnd::None, [false, false, *relu]);
-                        if let Some(t) = self.values.convert_word(pc, (*from, *to), mods, v) {
-                            return t;
-                        }
-                        let x = self.values.real(v, *from);
-                        let x = self.clamp_real(x, *to, false, false, *relu);
-                        let how = (Rnd::None, [false, false, *relu]);
-                        let r = self.values.converted((v, *from), how, (*to, x));
-                        self.values.bits(r, to.bits() as u8)
-                    });
-                    let t = self.values.store.concat(&parts);
-                    let v = self.values.of_bits(t);
-                    self.set(w, *dst, lane, v);
-                }
-            }
-            Op::CvtPackSat { to, from, dst, src } => {
-                for lane in lanes(exec) {
-                    self.note_unset(w, pc);
-                    let v = src.map(|s| self.src(w, s, lane));
-                    let half = |m: &mut Self, v: Val| {
-                        let x = m.int_to_int(*from, *to, true, v, 32);
-                        let b = m.values.bits(x, 32);
-                        m.values.store.extract(b, 0, to.width)
-                    };
-                    let (hi, lo) = (half(self, v[0]), half(self, v[1]));
-                    let mut parts = vec![lo, hi];
-                    let used = 2 * to.width;
-                    if used < 32 {
-                        let c = self.values.bits(v[2], 32);
-                        parts.push(self.values.store.extract(c, 0, 32 - used));
-                    }
-                    let t = self.values.store.concat(&parts);
-                    let v = self.values.of_bits(t);
-                    self.set(w, *dst, lane, v);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// A value as an integer instruction finds it: a known number that roundings have touched is
-    /// what the machine makes of it, if the real has an encoding that it could be taken for.
-    pub(super) fn as_held(&mut self, at: (usize, usize, Pc), v: Val) -> Val {
-        let Val::Real(f, t) = v else { return v };
-        let Some((values, _)) = self.values.store.held(t) else {
-            return v;
-        };
-        if let [only] = values[..] {
-            return Val::Real(f, only);
-        }
-        let says = ["computes", BITS_BY_ROUNDING];
-        Val::Bits(self.open_bits(at, f.bits() as u8, UnknownKind::Undecided, says))
-    }
-
+impl Values {
     fn round(&mut self, rnd: Rnd, x: TermId) -> TermId {
         let f = match rnd {
             Rnd::Rni => Fun::RoundEven,
@@ -324,15 +124,15 @@ impl Machine<'_> {
             _ => return x,
         };
         let x = match f {
-            Fun::Trunc => self.values.truncated(x),
+            Fun::Trunc => self.truncated(x),
             _ => x,
         };
-        self.values.store.fun(f, x)
+        self.store.fun(f, x)
     }
 
     fn clamp_real(&mut self, x: TermId, to: Fmt, sat: bool, satfinite: bool, relu: bool) -> TermId {
         let x = self.saturate(x, sat, relu);
-        let s = &mut self.values.store;
+        let s = &mut self.store;
         if satfinite && let Some(m) = largest(to) {
             let m = s.rational(m);
             let n = s.neg(m);
@@ -348,13 +148,66 @@ impl Machine<'_> {
         x
     }
 
+    pub(super) fn int_to_int(
+        &mut self,
+        from: IntTy,
+        to: IntTy,
+        sat: bool,
+        v: Val,
+        width: u8,
+    ) -> Val {
+        let v = self.of_bits_plain(v, from.width);
+        if let Val::Conc(b) = v {
+            return Val::Conc(int::cvt_int(from, to, sat, b, width));
+        }
+        if let Val::Bits(t) = v {
+            let f = |b| Some(int::cvt_int(from, to, sat, b, width));
+            if let Some(v) = self.of_each(t, width, f) {
+                return v;
+            }
+        }
+        let b = self.bits(v, from.width);
+        let t = int_sym::cvt_int_sym(&mut self.store, from, to, sat, b, width);
+        self.of_bits(t)
+    }
+
+    /// a + b, where either may select among few known values.
+    fn add_choice(&mut self, a: Val, b: Val, width: u8) -> Val {
+        let x = self.bits(a, width);
+        let keep = u64::MAX >> (64 - width as u32);
+        if let Val::Conc(k) = b
+            && let Some(v) = self.of_each(x, width, |v| Some(v.wrapping_add(k) & keep))
+        {
+            return v;
+        }
+        let y = self.bits(b, width);
+        let t = self.store.bits_op(crate::term::BitsOp::Add, x, y);
+        self.of_bits(t)
+    }
+}
+
+impl Core<'_> {
+    /// A value as an integer instruction finds it: a known number that roundings have touched is
+    /// what the machine makes of it, if the real has an encoding that it could be taken for.
+    pub(super) fn as_held(&mut self, at: (usize, usize, Pc), v: Val) -> Val {
+        let Val::Real(f, t) = v else { return v };
+        let Some((values, _)) = self.values.store.held(t) else {
+            return v;
+        };
+        if let [only] = values[..] {
+            return Val::Real(f, only);
+        }
+        let says = ["computes", BITS_BY_ROUNDING];
+        Val::Bits(self.open_bits(at, f.bits() as u8, UnknownKind::Undecided, says))
+    }
+
     /// A number rounded to an integer as the machine finds it.
     fn round_number(&mut self, at: (usize, usize, Pc), rnd: Rnd, x: Arg) -> TermId {
         if !matches!(rnd, Rnd::Rni | Rnd::Rzi | Rnd::Rmi | Rnd::Rpi) {
             return x.t;
         }
         let all = self.values.numbers(x);
-        let mut results: Vec<TermId> = all.into_iter().map(|t| self.round(rnd, t)).collect();
+        let mut results: Vec<TermId> = all.into_iter().map(|t| self.values.round(rnd, t)).collect();
         results.dedup();
         match results[..] {
             [only] => only,
@@ -386,30 +239,207 @@ impl Machine<'_> {
         let (b, none) = (s.clamp(t.width, t.signed, x), s.bits(t.width, none));
         let b = s.select(nan, none, b);
         let v = self.values.of_bits(b);
-        self.int_to_int(t, t, false, v, width)
+        self.values.int_to_int(t, t, false, v, width)
     }
+}
 
-    pub(super) fn int_to_int(
-        &mut self,
-        from: IntTy,
-        to: IntTy,
-        sat: bool,
-        v: Val,
-        width: u8,
-    ) -> Val {
-        let v = self.values.of_bits_plain(v, from.width);
-        if let Val::Conc(b) = v {
-            return Val::Conc(int::cvt_int(from, to, sat, b, width));
-        }
-        if let Val::Bits(t) = v {
-            let f = |b| Some(int::cvt_int(from, to, sat, b, width));
-            if let Some(v) = self.values.of_each(t, width, f) {
-                return v;
+impl Machine<'_> {
+    /// `cvt`.
+    pub(super) fn convert(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
+        match op {
+            Op::Cvt {
+                from,
+                to,
+                rnd,
+                sat,
+                satfinite,
+                relu,
+                dst,
+                src,
+                ..
+            } => {
+                let width = self.core.width(*dst);
+                for lane in lanes(exec) {
+                    let v = self.core.src(w, *src, lane);
+                    if let (Val::Conc(b), NumTy::Int(f), NumTy::Int(t)) = (v, from, to) {
+                        let x = int::cvt_int(*f, *t, *sat, b, width);
+                        self.core.set(w, *dst, lane, Val::Conc(x));
+                        continue;
+                    }
+                    if v == Val::Unset {
+                        self.core.values.note_unset(w, pc);
+                    }
+                    if let Val::Conc(b) = v
+                        && !self.core.values.is_unfolded()
+                        && let Some(x) = self.core.cvt_number(pc, op, b)
+                    {
+                        self.core.set(w, *dst, lane, x);
+                        continue;
+                    }
+                    if let Some(x) = self.core.cvt_word(pc, op, v) {
+                        self.core.set(w, *dst, lane, x);
+                        continue;
+                    }
+                    let v = match from {
+                        NumTy::Int(_) => self.core.as_held((w, lane, pc), v),
+                        NumTy::Float(_) => v,
+                    };
+                    let x = match (from, to) {
+                        (NumTy::Float(f), NumTy::Float(t)) => {
+                            let x = self.core.values.real(v, *f);
+                            let from = Arg::of(v, *f, x);
+                            let x = self.core.round_number((w, lane, pc), *rnd, from);
+                            let y = self.core.values.clamp_real(x, *t, *sat, *satfinite, *relu);
+                            let r = self.core.values.convert_number((v, *f, x), *rnd, (*t, y));
+                            let clamps = [*sat, *satfinite, *relu];
+                            self.core.values.converted((v, *f), (*rnd, clamps), (*t, r))
+                        }
+                        (NumTy::Float(f), NumTy::Int(t)) => {
+                            self.core
+                                .float_to_int((w, lane, pc), (*f, *t), *rnd, v, width)
+                        }
+                        (NumTy::Int(f), NumTy::Float(t)) => {
+                            let b = self.core.values.bits(v, f.width);
+                            let x = self.core.values.store.of_int(f.signed, b);
+                            let y = self.core.values.clamp_real(x, *t, *sat, *satfinite, *relu);
+                            let r = self.core.values.convert_number((v, *t, x), *rnd, (*t, y));
+                            let clamps = [*sat, *satfinite, *relu];
+                            self.core
+                                .values
+                                .converted_int((b, f.signed), (*rnd, clamps), (*t, r))
+                        }
+                        (NumTy::Int(f), NumTy::Int(t)) => {
+                            self.core.values.int_to_int(*f, *t, *sat, v, width)
+                        }
+                    };
+                    // A 16-bit or narrower float in a wider register.
+                    let x = match x {
+                        Val::Real(f, _) if f.bits() as u8 != width => {
+                            self.core.values.of_bits_plain(x, width)
+                        }
+                        _ => x,
+                    };
+                    self.core.set(w, *dst, lane, x);
+                }
             }
+            Op::CvtNarrow {
+                from,
+                to,
+                rnd,
+                satfinite,
+                relu,
+                dst,
+                parts,
+                ..
+            } => {
+                for lane in lanes(exec) {
+                    self.core.values.note_unset(w, pc);
+                    let parts = parts.iter().map(|s| {
+                        let v = self.core.src(w, *s, lane);
+                        let how = Narrowing {
+                            rnd: *rnd,
+                            satfinite: *satfinite,
+                            relu: *relu,
+                            ..Narrowing::default()
+                        };
+                        if let Some(x) = self.core.values.narrow_number((*from, *to), &how, v) {
+                            return self.core.values.store.bits(packed_bits(*to), x);
+                        }
+                        let mods = conversion(*rnd, [false, *satfinite, *relu]);
+                        if let Some(t) = self.core.values.convert_word(pc, (*from, *to), mods, v) {
+                            return self.core.values.field(t, 0, packed_bits(*to));
+                        }
+                        let x = self.core.values.real(v, *from);
+                        let y = self
+                            .core
+                            .values
+                            .clamp_real(x, *to, false, *satfinite, *relu);
+                        let t = self
+                            .core
+                            .values
+                            .convert_number((v, *from, x), *rnd, (*to, y));
+                        let how = (*rnd, [false, *satfinite, *relu]);
+                        let r = self.core.values.converted((v, *from), how, (*to, t));
+                        let b = self.core.values.bits(r, to.bits() as u8);
+                        match packed_bits(*to) {
+                            n if u32::from(n) < to.bits() => {
+                                self.core.values.store.extract(b, 0, n)
+                            }
+                            _ => b,
+                        }
+                    });
+                    let parts: Vec<TermId> = parts.collect();
+                    let t = self.core.values.store.concat(&parts);
+                    let width = self.core.width(*dst);
+                    let v = self.core.values.of_bits_plain(Val::Bits(t), width);
+                    self.core.set(w, *dst, lane, v);
+                }
+            }
+            Op::CvtUnpack2 {
+                from,
+                to,
+                relu,
+                dst,
+                src,
+            } => {
+                let n = packed_bits(*from);
+                for lane in lanes(exec) {
+                    self.core.values.note_unset(w, pc);
+                    let v = self.core.src(w, *src, lane);
+                    let b = self.core.values.bits(v, 2 * n);
+                    let parts = [0, n].map(|low| {
+                        let mut e = self.core.values.store.extract(b, low, n);
+                        let above = from.bits() as u8 - n;
+                        if above > 0 {
+                            let zero = self.core.values.store.bits(above, 0);
+                            e = self.core.values.store.concat(&[e, zero]);
+                        }
+                        let v = self.core.values.of_bits(e);
+                        let plain = Narrowing {
+                            relu: *relu,
+                            ..Narrowing::default()
+                        };
+                        if let Some(x) = self.core.values.narrow_number((*from, *to), &plain, v) {
+                            return self.core.values.store.bits(to.bits() as u8, x);
+                        }
+                        let mods = conversion(Rnd::None, [false, false, *relu]);
+                        if let Some(t) = self.core.values.convert_word(pc, (*from, *to), mods, v) {
+                            return t;
+                        }
+                        let x = self.core.values.real(v, *from);
+                        let x = self.core.values.clamp_real(x, *to, false, false, *relu);
+                        let how = (Rnd::None, [false, false, *relu]);
+                        let r = self.core.values.converted((v, *from), how, (*to, x));
+                        self.core.values.bits(r, to.bits() as u8)
+                    });
+                    let t = self.core.values.store.concat(&parts);
+                    let v = self.core.values.of_bits(t);
+                    self.core.set(w, *dst, lane, v);
+                }
+            }
+            Op::CvtPackSat { to, from, dst, src } => {
+                for lane in lanes(exec) {
+                    self.core.values.note_unset(w, pc);
+                    let v = src.map(|s| self.core.src(w, s, lane));
+                    let half = |m: &mut Self, v: Val| {
+                        let x = m.core.values.int_to_int(*from, *to, true, v, 32);
+                        let b = m.core.values.bits(x, 32);
+                        m.core.values.store.extract(b, 0, to.width)
+                    };
+                    let (hi, lo) = (half(self, v[0]), half(self, v[1]));
+                    let mut parts = vec![lo, hi];
+                    let used = 2 * to.width;
+                    if used < 32 {
+                        let c = self.core.values.bits(v[2], 32);
+                        parts.push(self.core.values.store.extract(c, 0, 32 - used));
+                    }
+                    let t = self.core.values.store.concat(&parts);
+                    let v = self.core.values.of_bits(t);
+                    self.core.set(w, *dst, lane, v);
+                }
+            }
+            _ => {}
         }
-        let b = self.values.bits(v, from.width);
-        let t = int_sym::cvt_int_sym(&mut self.values.store, from, to, sat, b, width);
-        self.values.of_bits(t)
     }
 
     /// `cvta` and `isspacep`.
@@ -423,7 +453,7 @@ impl Machine<'_> {
                 ..
             } => {
                 for lane in lanes(exec) {
-                    let v = self.src(w, *src, lane);
+                    let v = self.core.src(w, *src, lane);
                     let origin = match space {
                         Space::Shared | Space::SharedCluster => base(SHARED),
                         Space::Local => base(LOCAL),
@@ -432,47 +462,31 @@ impl Machine<'_> {
                         _ => 0,
                     };
                     let delta = if *to { origin.wrapping_neg() } else { origin };
-                    let width = self.width(*dst);
+                    let width = self.core.width(*dst);
                     let v = match v {
                         Val::Conc(a) => Val::Conc(a.wrapping_add(delta)),
                         _ if delta == 0 => v,
                         _ => {
-                            self.note_unset(w, pc);
+                            self.core.values.note_unset(w, pc);
                             let k = Val::Conc(delta);
-                            self.add_choice(v, k, width)
+                            self.core.values.add_choice(v, k, width)
                         }
                     };
-                    self.set(w, *dst, lane, v);
+                    self.core.set(w, *dst, lane, v);
                 }
             }
             Op::IsSpace { space, p, a } => {
                 for lane in lanes(exec) {
                     let Some(inside) = self.lies_in((w, lane, pc), *a, *space)? else {
-                        self.refuse_base(w, 1 << lane, pc);
+                        self.core.refuse_base(w, 1 << lane, pc);
                         return Err(Stop::Finding);
                     };
-                    self.set(w, *p, lane, inside);
+                    self.core.set(w, *p, lane, inside);
                 }
             }
             _ => {}
         }
         Ok(())
-    }
-
-    /// a + b, where either may select among few known values.
-    fn add_choice(&mut self, a: Val, b: Val, width: u8) -> Val {
-        let x = self.values.bits(a, width);
-        let keep = u64::MAX >> (64 - width as u32);
-        if let Val::Conc(k) = b
-            && let Some(v) = self
-                .values
-                .of_each(x, width, |v| Some(v.wrapping_add(k) & keep))
-        {
-            return v;
-        }
-        let y = self.values.bits(b, width);
-        let t = self.values.store.bits_op(crate::term::BitsOp::Add, x, y);
-        self.values.of_bits(t)
     }
 }
 

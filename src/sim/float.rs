@@ -13,13 +13,13 @@ use num_traits::Zero;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{FloatMods, FloatOp, Fmt, IntOp, IntTy, Op, Pc, Rnd, Src};
-use crate::sim::at::LaneAt;
+use crate::sim::at::{LaneAt, site};
 use crate::term::made::{Kind, Shape};
 use crate::term::{
     Class, Fun, ICmp, NotFinite, Term, TermId, TermStore, decode, encode_exact, layout,
 };
 
-use super::machine::Machine;
+use super::machine::Core;
 use super::plain::accumulates;
 use super::rounding::Arg;
 use super::stop::Stop;
@@ -38,7 +38,73 @@ pub(super) fn flush(v: Val) -> Val {
     }
 }
 
-impl Machine<'_> {
+impl Values {
+    /// Notes a sum with a number whose sign is open at zero.
+    fn note_half(&mut self, op: FloatOp, fmt: Fmt, src_fmt: Fmt, vals: [Val; 3], v: Val) {
+        if op != FloatOp::Add || fmt != src_fmt || !self.has_halves() {
+            return;
+        }
+        let [t, a, b] = [v, vals[0], vals[1]].map(|v| self.real(v, fmt));
+        self.note_sum(t, a, b);
+    }
+
+    /// The result of an operation with what the machine makes of it, where its operands are known numbers or
+    /// numbers remember how they were made.
+    #[inline]
+    fn made(
+        &mut self,
+        pc: Pc,
+        (op, mods): (FloatOp, &FloatMods),
+        terms: [(Fmt, TermId); 3],
+        v: [Val; 3],
+        result: (Fmt, TermId),
+    ) -> TermId {
+        let n = op.arity();
+        let args: [Arg; 3] = from_fn(|i| Arg::of(v[i], terms[i].0, terms[i].1));
+        if let Some(t) = self.follow(op, mods, &args[..n], result) {
+            // A zero has two encodings.
+            let zero = self.trees.is_some() && self.store.is_zero(t);
+            if !zero {
+                return t;
+            }
+        }
+        let operands: [(Val, Fmt); 3] = from_fn(|i| (v[i], terms[i].0));
+        let shape = Shape::new(Kind::Float(op), terms[0].0, result.0, *mods);
+        let remembers = self.remembers(op.is_exact(mods), &operands[..n], result.1);
+        if !remembers {
+            // The assembler may contract a sum without a rounding modifier at one place and not at another.
+            let joins = matches!(op, FloatOp::Add | FloatOp::Sub) && mods.rnd == Rnd::None;
+            let place = if joins { 1 + pc.0 } else { 0 };
+            let by = Shape { place, ..shape };
+            if self.note_maker(result.1, by, &operands[..n]) {
+                return result.1;
+            }
+        }
+        self.tree(pc, shape, &operands[..n], result.1)
+    }
+
+    /// `.sat` clamps to [0, 1], a NaN to 0; `.relu` clamps below at 0 and keeps a NaN.
+    pub(super) fn saturate(&mut self, t: TermId, sat: bool, relu: bool) -> TermId {
+        let s = &mut self.store;
+        if !sat && !relu {
+            return t;
+        }
+        let zero = s.integer(0);
+        let clamped = s.max(t, zero);
+        if !sat {
+            return s.unless_nan(t, clamped);
+        }
+        let one = s.integer(1);
+        s.min(clamped, one)
+    }
+
+    /// a = b for bit terms.
+    pub(super) fn same_bits(&mut self, a: TermId, b: TermId) -> TermId {
+        self.store.icmp(ICmp::Eq, a, b)
+    }
+}
+
+impl Core<'_> {
     /// `Op::Float`.
     pub(super) fn float(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
         let Op::Float {
@@ -74,20 +140,20 @@ impl Machine<'_> {
                 vals = vals.map(flush);
             }
             if vals.iter().any(|v| matches!(v, Val::Unset)) {
-                self.note_unset(w, pc);
+                self.values.note_unset(w, pc);
             }
             if adds {
                 self.note_residual((w, lane, pc), (*op, *fmt, *src_fmt), src, vals);
             }
             if adds && let Some(v) = self.values.grown(*op, *fmt, *src_fmt, vals) {
-                self.note_half(*op, *fmt, *src_fmt, vals, v);
-                self.warps[w].set(*dst, lane, v);
+                self.values.note_half(*op, *fmt, *src_fmt, vals, v);
+                self.threads.warps[w].set(*dst, lane, v);
                 continue;
             }
             let v = if *n == 1 {
                 let v = self.float_value(LaneAt { w, lane, pc }, *op, (*fmt, *src_fmt), mods, vals);
                 if adds {
-                    self.note_half(*op, *fmt, *src_fmt, vals, v);
+                    self.values.note_half(*op, *fmt, *src_fmt, vals, v);
                 }
                 v
             } else {
@@ -126,7 +192,7 @@ impl Machine<'_> {
         v: [Val; 3],
     ) {
         let rounded = |s: &Src| match s {
-            Src::Reg(r) => self.program.narrowed[r.0 as usize],
+            Src::Reg(r) => self.fixed.program.narrowed[r.0 as usize],
             _ => false,
         };
         if fmt != src_fmt || rounded(&src[0]) == rounded(&src[1]) || op == FloatOp::Fma {
@@ -142,28 +208,12 @@ impl Machine<'_> {
             _ => s.neg(b),
         };
         if a == other {
-            let site = self.site(pc, w, 1 << lane, "corrects");
-            self.warn(WarningKind::Residual, vec![site], || {
+            let site = site(pc, w, 1 << lane, "corrects");
+            self.found.warn(WarningKind::Residual, vec![site], || {
                 "a value and what it is rounded to are one number over the reals: what is made of \
                  their difference was not checked"
                     .into()
             });
-        }
-    }
-
-    /// Notes a sum with a number whose sign is open at zero.
-    fn note_half(&mut self, op: FloatOp, fmt: Fmt, src_fmt: Fmt, vals: [Val; 3], v: Val) {
-        if op != FloatOp::Add || fmt != src_fmt || !self.values.has_halves() {
-            return;
-        }
-        let [t, a, b] = [v, vals[0], vals[1]].map(|v| self.values.real(v, fmt));
-        self.values.note_sum(t, a, b);
-    }
-
-    pub(super) fn is_nan(&self, fmt: Fmt, v: Val) -> bool {
-        match v {
-            Val::Conc(b) => decode(fmt, b) == Err(NotFinite::Nan),
-            _ => false,
         }
     }
 
@@ -178,11 +228,11 @@ impl Machine<'_> {
         if op == FloatOp::Copysign {
             let [a, b] = [v[0], v[1]].map(|v| self.values.real(v, fmt));
             let m = self.values.store.fun(Fun::Abs, b);
-            let t = self.copysign(fmt, v[0], m);
+            let t = self.values.copysign(fmt, v[0], m);
             let terms = [(fmt, a), (fmt, b), (fmt, a)];
-            return Val::Real(fmt, self.made(pc, (op, mods), terms, v, (fmt, t)));
+            return Val::Real(fmt, self.values.made(pc, (op, mods), terms, v, (fmt, t)));
         }
-        if mods.xorsign_abs && !mods.nan && !v[..2].iter().any(|v| self.is_nan(fmt, *v)) {
+        if mods.xorsign_abs && !mods.nan && !v[..2].iter().any(|v| is_nan(fmt, *v)) {
             let [a, b] = [v[0], v[1]].map(|v| {
                 let x = self.values.real(v, fmt);
                 self.values.store.fun(Fun::Abs, x)
@@ -192,11 +242,11 @@ impl Machine<'_> {
                 FloatOp::Min => s.min(a, b),
                 _ => s.max(a, b),
             };
-            let [p, q] = [v[0], v[1]].map(|v| self.sign(fmt, v, m));
+            let [p, q] = [v[0], v[1]].map(|v| self.values.sign(fmt, v, m));
             let p = self.values.store.xor(p, q);
-            let t = self.signed(p, m);
+            let t = self.values.signed(p, m);
             let terms = [(fmt, a), (fmt, b), (fmt, a)];
-            return Val::Real(fmt, self.made(pc, (op, mods), terms, v, (fmt, t)));
+            return Val::Real(fmt, self.values.made(pc, (op, mods), terms, v, (fmt, t)));
         }
         self.values.narrow.small |= is_small(fmt);
         let a = self.values.real(v[0], src_fmt);
@@ -218,61 +268,9 @@ impl Machine<'_> {
             a
         };
         let t = self.float_term(LaneAt { w, lane, pc }, op, fmt, mods, [a, b, c]);
-        let t = self.saturate(t, mods.sat, mods.relu);
+        let t = self.values.saturate(t, mods.sat, mods.relu);
         let terms = [(src_fmt, a), (b_fmt, b), (fmt, c)];
-        Val::Real(fmt, self.made(pc, (op, mods), terms, v, (fmt, t)))
-    }
-
-    /// The result of an operation with what the machine makes of it, where its operands are known numbers or
-    /// numbers remember how they were made.
-    #[inline]
-    fn made(
-        &mut self,
-        pc: Pc,
-        (op, mods): (FloatOp, &FloatMods),
-        terms: [(Fmt, TermId); 3],
-        v: [Val; 3],
-        result: (Fmt, TermId),
-    ) -> TermId {
-        let n = op.arity();
-        let args: [Arg; 3] = from_fn(|i| Arg::of(v[i], terms[i].0, terms[i].1));
-        if let Some(t) = self.values.follow(op, mods, &args[..n], result) {
-            // A zero has two encodings.
-            let zero = self.values.trees.is_some() && self.values.store.is_zero(t);
-            if !zero {
-                return t;
-            }
-        }
-        let operands: [(Val, Fmt); 3] = from_fn(|i| (v[i], terms[i].0));
-        let shape = Shape::new(Kind::Float(op), terms[0].0, result.0, *mods);
-        let remembers = self
-            .values
-            .remembers(op.is_exact(mods), &operands[..n], result.1);
-        if !remembers {
-            // The assembler may contract a sum without a rounding modifier at one place and not at another.
-            let joins = matches!(op, FloatOp::Add | FloatOp::Sub) && mods.rnd == Rnd::None;
-            let place = if joins { 1 + pc.0 } else { 0 };
-            let by = Shape { place, ..shape };
-            if self.values.note_maker(result.1, by, &operands[..n]) {
-                return result.1;
-            }
-        }
-        self.values.tree(pc, shape, &operands[..n], result.1)
-    }
-
-    /// `.sat` clamps to [0, 1], a NaN to 0; `.relu` clamps below at 0 and keeps a NaN.
-    pub(super) fn saturate(&mut self, t: TermId, sat: bool, relu: bool) -> TermId {
-        let s = &mut self.values.store;
-        if !sat && !relu {
-            return t;
-        }
-        let zero = s.integer(0);
-        let clamped = s.max(t, zero);
-        if !sat {
-            return s.unless_nan(t, clamped);
-        }
-        let one = s.integer(1);
-        s.min(clamped, one)
+        Val::Real(fmt, self.values.made(pc, (op, mods), terms, v, (fmt, t)))
     }
 
     /// The larger or smaller of some numbers; with `.NaN`, what is not a number where one of them is.
@@ -436,14 +434,17 @@ impl Machine<'_> {
         let bits = self.open_bits((w, lane, pc), 32, UnknownKind::Undecided, ["computes", why]);
         self.values.store.of_bits(Fmt::F32, bits)
     }
-
-    /// a = b for bit terms.
-    pub(super) fn same_bits(&mut self, a: TermId, b: TermId) -> TermId {
-        self.values.store.icmp(ICmp::Eq, a, b)
-    }
 }
 
 /// True for formats of less range than 32 bits.
 pub(super) fn is_small(fmt: Fmt) -> bool {
     !matches!(fmt, Fmt::F32 | Fmt::Tf32 | Fmt::F64 | Fmt::Bf16)
+}
+
+/// True for known bits of a NaN of a format.
+fn is_nan(fmt: Fmt, v: Val) -> bool {
+    match v {
+        Val::Conc(b) => decode(fmt, b) == Err(NotFinite::Nan),
+        _ => false,
+    }
 }

@@ -26,11 +26,11 @@ use crate::term::samples::Samples;
 use crate::term::{BitsOp, Class, ICmp, RCmp, Term, TermId, TermStore, embeds, layout, pow2};
 
 use super::compare::Number;
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::val::Val;
 use super::value::Values;
 
-impl Machine<'_> {
+impl Values {
     /// An ordered comparison that only rounding decides, of numbers that remember how they were made.
     pub(super) fn by_rounding(
         &mut self,
@@ -38,73 +38,64 @@ impl Machine<'_> {
         op: RCmp,
         (x, y): (Number, Number),
     ) -> Option<TermId> {
-        self.values.trees?;
-        let made = [x, y].map(|n| n.held.map(|v| self.values.operand(v, fmt)));
+        self.trees?;
+        let made = [x, y].map(|n| n.held.map(|v| self.operand(v, fmt)));
         let [Some(v), Some(w)] = made else {
             return None;
         };
-        let mut holds = self.values.compare_encodings(op, fmt, (v, w))?;
+        let mut holds = self.compare_encodings(op, fmt, (v, w))?;
         for n in [x, y] {
             let nan = self.found_class(Class::Nan, fmt, n);
-            let s = &mut self.values.store;
+            let s = &mut self.store;
             let number = s.not(nan);
             holds = s.and(number, holds);
         }
         Some(holds)
     }
 
-    /// True for an ordered comparison that only rounding decides.
-    pub(super) fn needs_rounding(
-        &mut self,
-        pc: Pc,
-        fmt: Fmt,
-        op: RCmp,
-        (x, y): (Number, Number),
-    ) -> bool {
-        let (Some(v), Some(w)) = (x.held, y.held) else {
-            return false;
-        };
-        let (a, b) = (x.real, y.real);
-        let store = &self.values.store;
-        let odd = |t| matches!(store.get(t), Term::Inf { .. } | Term::Undefined);
-        if odd(a) || odd(b) || self.values.is_unrounded(fmt, v) && self.values.is_unrounded(fmt, w)
-        {
-            return false;
-        }
-        // A test of a number with itself asks whether it is one.
-        if v == w && self.values.is_itself(v) || self.values.varies(op, (a, b), Samples::orders) {
-            return false;
-        }
-        let made = self.values.trees.map(|_| {
-            let x = self.values.operand(v, fmt);
-            (x, self.values.operand(w, fmt))
-        });
-        let Values { store, narrow, .. } = &self.values;
-        let found = store.machine_orders((a, b), made, narrow);
-        if found.answers(op) != [true, true] {
-            let vanishing = store.orders_by_sign((a, b), true);
-            if made.is_none_or(|m| m.0 != m.1) && vanishing.answers(op) == [true, true] {
-                self.takes_for_positive(pc);
-            }
-            return false;
-        }
-        if self.values.has_sign((a, b)) {
-            self.takes_for_positive(pc);
-            return false;
-        }
-        if self.values.is_moderate((a, b)) {
-            self.takes_for_within(pc);
-            return false;
-        }
-        // Of what a run with a defect computes nothing is claimed.
-        if !self.is_fine() {
-            return true;
-        }
-        let mut looks = [Samples::scaled, Samples::exact].into_iter();
-        // Each look evaluates thousands of terms, and there is one for each lane of a comparison.
-        !looks.any(|look| self.is_late() || self.values.varies(op, (a, b), look))
+    /// The answer of the reals to a test, which rounding may turn over.
+    pub(super) fn flipped(&mut self, holds: TermId, question: Question) -> TermId {
+        let flip = self.flip(question);
+        self.store.xor(holds, flip)
     }
 
+    /// Whether a number is of a class.
+    pub(super) fn found_class(&mut self, class: Class, fmt: Fmt, n: Number) -> TermId {
+        let t = n.real;
+        // An input is finite, whatever it is converted to beside.
+        if n.held.is_some_and(|v| self.is_unrounded(fmt, v)) {
+            return self.store.is(class, t);
+        }
+        let remembers = match n.held {
+            Some(Val::Real(_, made)) => self.store.as_made(made).is_some(),
+            _ => false,
+        };
+        let Values { store, narrow, .. } = self;
+        let is = store.is(class, t);
+        if store.facts.reals_decide || !store.may_overflow(class, t, narrow) {
+            return is;
+        }
+        if !remembers && store.has_one_tree(t, narrow) {
+            return store.is_found(class, (fmt, t), narrow);
+        }
+        let over = match (n.held, self.trees) {
+            (Some(v), Some(_)) => {
+                let encoding = self.operand(v, fmt);
+                self.class_of_encoding(class, fmt, encoding)
+            }
+            _ => None,
+        };
+        let question = Question {
+            asked: Asked::Class(class),
+            fmt,
+            operands: [t, t],
+        };
+        let over = over.unwrap_or_else(|| self.flip(question));
+        self.store.or(is, over)
+    }
+}
+
+impl Core<'_> {
     /// A test is decided by no number being beyond its format.
     pub(super) fn takes_for_within(&mut self, pc: Pc) {
         self.takes_for_test(
@@ -124,50 +115,67 @@ impl Machine<'_> {
 
     /// A test is decided by what is taken for granted.
     pub(super) fn takes_for_test(&mut self, pc: Pc, kind: AssumptionKind, what: &str) {
-        let site = answer::Site::new(&self.kernel.source, self.kernel.span(pc), "");
+        let site = answer::Site::new(&self.fixed.kernel.source, self.fixed.kernel.span(pc), "");
         let message = format!("{what}, which decides the test in line {}", site.line);
         self.found.assumptions.insert(kind.says(message).at(site));
     }
+}
 
-    /// The answer of the reals to a test, which rounding may turn over.
-    pub(super) fn flipped(&mut self, holds: TermId, question: Question) -> TermId {
-        let flip = self.flip(question);
-        self.values.store.xor(holds, flip)
-    }
-
-    /// Whether a number is of a class.
-    pub(super) fn found_class(&mut self, class: Class, fmt: Fmt, n: Number) -> TermId {
-        let t = n.real;
-        // An input is finite, whatever it is converted to beside.
-        if n.held.is_some_and(|v| self.values.is_unrounded(fmt, v)) {
-            return self.values.store.is(class, t);
-        }
-        let remembers = match n.held {
-            Some(Val::Real(_, made)) => self.values.store.as_made(made).is_some(),
-            _ => false,
+impl Machine<'_> {
+    /// True for an ordered comparison that only rounding decides.
+    pub(super) fn needs_rounding(
+        &mut self,
+        pc: Pc,
+        fmt: Fmt,
+        op: RCmp,
+        (x, y): (Number, Number),
+    ) -> bool {
+        let (Some(v), Some(w)) = (x.held, y.held) else {
+            return false;
         };
-        let Values { store, narrow, .. } = &mut self.values;
-        let is = store.is(class, t);
-        if store.facts.reals_decide || !store.may_overflow(class, t, narrow) {
-            return is;
+        let (a, b) = (x.real, y.real);
+        let store = &self.core.values.store;
+        let odd = |t| matches!(store.get(t), Term::Inf { .. } | Term::Undefined);
+        if odd(a)
+            || odd(b)
+            || self.core.values.is_unrounded(fmt, v) && self.core.values.is_unrounded(fmt, w)
+        {
+            return false;
         }
-        if !remembers && store.has_one_tree(t, narrow) {
-            return store.is_found(class, (fmt, t), narrow);
+        // A test of a number with itself asks whether it is one.
+        if v == w && self.core.values.is_itself(v)
+            || self.core.values.varies(op, (a, b), Samples::orders)
+        {
+            return false;
         }
-        let over = match (n.held, self.values.trees) {
-            (Some(v), Some(_)) => {
-                let encoding = self.values.operand(v, fmt);
-                self.values.class_of_encoding(class, fmt, encoding)
+        let made = self.core.values.trees.map(|_| {
+            let x = self.core.values.operand(v, fmt);
+            (x, self.core.values.operand(w, fmt))
+        });
+        let Values { store, narrow, .. } = &self.core.values;
+        let found = store.machine_orders((a, b), made, narrow);
+        if found.answers(op) != [true, true] {
+            let vanishing = store.orders_by_sign((a, b), true);
+            if made.is_none_or(|m| m.0 != m.1) && vanishing.answers(op) == [true, true] {
+                self.core.takes_for_positive(pc);
             }
-            _ => None,
-        };
-        let question = Question {
-            asked: Asked::Class(class),
-            fmt,
-            operands: [t, t],
-        };
-        let over = over.unwrap_or_else(|| self.flip(question));
-        self.values.store.or(is, over)
+            return false;
+        }
+        if self.core.values.has_sign((a, b)) {
+            self.core.takes_for_positive(pc);
+            return false;
+        }
+        if self.core.values.is_moderate((a, b)) {
+            self.core.takes_for_within(pc);
+            return false;
+        }
+        // Of what a run with a defect computes nothing is claimed.
+        if !self.is_fine() {
+            return true;
+        }
+        let mut looks = [Samples::scaled, Samples::exact].into_iter();
+        // Each look evaluates thousands of terms, and there is one for each lane of a comparison.
+        !looks.any(|look| self.is_late() || self.core.values.varies(op, (a, b), look))
     }
 }
 

@@ -12,7 +12,6 @@
 
 use crate::kernel::{IntTy, MatTy};
 use crate::sim::int_sym::saturate;
-use crate::sim::machine::Machine;
 use crate::sim::val::Val;
 use crate::sim::value::Values;
 use crate::term::{BitsOp, Term, TermId};
@@ -123,7 +122,7 @@ impl Values {
     }
 }
 
-impl Machine<'_> {
+impl Values {
     /// What an integer matrix instruction makes of one element.
     pub(super) fn integer_sum(
         &mut self,
@@ -132,7 +131,7 @@ impl Machine<'_> {
         types: (MatTy, MatTy),
         clamp: bool,
     ) -> Val {
-        sum(&mut self.values, c, products, types, clamp)
+        sum(self, c, products, types, clamp)
     }
 }
 

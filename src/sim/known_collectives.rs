@@ -10,61 +10,11 @@ use crate::kernel::{AtomOp, FloatOp, IntOp, NumTy, Op, Pc, RegId, ShflMode, Src,
 
 use super::collective::source_lane;
 use super::int;
-use super::machine::Machine;
+use super::machine::{Core, Threads};
 use super::val::Val;
 use super::warp::{LANES, lanes};
 
-impl Machine<'_> {
-    /// Exchanges what lanes that stand at `pc` give each other; false if it is left to the general form.
-    pub(super) fn exchange_known(&mut self, w: usize, members: u32, pc: Pc, op: &Op) -> bool {
-        let here = |l: usize| self.warps[w].pc[l] == pc.0;
-        if self.values.omits || !lanes(members).all(here) {
-            return false;
-        }
-        let done = match op {
-            Op::Shfl {
-                mode,
-                dst,
-                p,
-                a,
-                b,
-                c,
-                ..
-            } => self.shuffle_known(w, members, *mode, (*dst, *p), [*a, *b, *c]),
-            Op::Vote { mode, dst, a, .. } => {
-                let warp = &self.warps[w];
-                let plain = warp.symbolic(a.reg) & members == 0;
-                let yes = warp.holds(*a) & members;
-                let result = match mode {
-                    VoteMode::Ballot => u64::from(yes),
-                    VoteMode::All => u64::from(yes == members),
-                    VoteMode::Any => u64::from(yes != 0),
-                    VoteMode::Uni => u64::from(yes == members || yes == 0),
-                };
-                plain.then(|| self.warps[w].set_words(*dst, members, &[result; LANES]))
-            }
-            Op::Match {
-                all,
-                width,
-                dst,
-                p,
-                a,
-                ..
-            } => self.match_known(w, members, (*all, *width), (*dst, *p), *a),
-            Op::Redux {
-                op,
-                ty,
-                abs,
-                nan,
-                dst,
-                a,
-                ..
-            } => self.reduce_known(w, members, (*op, *ty, [*abs, *nan]), *dst, *a),
-            _ => None,
-        };
-        done.is_some()
-    }
-
+impl Threads {
     /// The words of an operand, if they are plain bits in the lanes and no addresses.
     fn plain_words(&self, w: usize, members: u32, s: Src) -> Option<[u64; LANES]> {
         match s {
@@ -76,33 +26,6 @@ impl Machine<'_> {
             Src::Imm(v) => Some([v; LANES]),
             Src::Global(..) | Src::Var(..) => None,
         }
-    }
-
-    fn shuffle_known(
-        &mut self,
-        w: usize,
-        members: u32,
-        mode: ShflMode,
-        (dst, p): (RegId, Option<RegId>),
-        operands: [Src; 3],
-    ) -> Option<()> {
-        let [a, b, c] = operands.map(|s| self.plain_words(w, members, s));
-        let (a, b, c) = (a?, b?, c?);
-        let keep = int::mask(self.width(dst));
-        let (mut words, mut inside) = ([0; LANES], [0; LANES]);
-        for lane in lanes(members) {
-            let (j, ok) = source_lane(mode, lane as u32, b[lane] as u32, c[lane] as u32);
-            if members >> j & 1 == 0 {
-                return None;
-            }
-            words[lane] = a[j as usize] & keep;
-            inside[lane] = u64::from(ok);
-        }
-        self.warps[w].set_words(dst, members, &words);
-        if let Some(p) = p {
-            self.warps[w].set_words(p, members, &inside);
-        }
-        Some(())
     }
 
     fn match_known(
@@ -132,6 +55,87 @@ impl Machine<'_> {
         }
         Some(())
     }
+}
+
+impl Core<'_> {
+    /// Exchanges what lanes that stand at `pc` give each other; false if it is left to the general form.
+    pub(super) fn exchange_known(&mut self, w: usize, members: u32, pc: Pc, op: &Op) -> bool {
+        let here = |l: usize| self.threads.warps[w].pc[l] == pc.0;
+        if self.values.omits || !lanes(members).all(here) {
+            return false;
+        }
+        let done = match op {
+            Op::Shfl {
+                mode,
+                dst,
+                p,
+                a,
+                b,
+                c,
+                ..
+            } => self.shuffle_known(w, members, *mode, (*dst, *p), [*a, *b, *c]),
+            Op::Vote { mode, dst, a, .. } => {
+                let warp = &self.threads.warps[w];
+                let plain = warp.symbolic(a.reg) & members == 0;
+                let yes = warp.holds(*a) & members;
+                let result = match mode {
+                    VoteMode::Ballot => u64::from(yes),
+                    VoteMode::All => u64::from(yes == members),
+                    VoteMode::Any => u64::from(yes != 0),
+                    VoteMode::Uni => u64::from(yes == members || yes == 0),
+                };
+                plain.then(|| self.threads.warps[w].set_words(*dst, members, &[result; LANES]))
+            }
+            Op::Match {
+                all,
+                width,
+                dst,
+                p,
+                a,
+                ..
+            } => self
+                .threads
+                .match_known(w, members, (*all, *width), (*dst, *p), *a),
+            Op::Redux {
+                op,
+                ty,
+                abs,
+                nan,
+                dst,
+                a,
+                ..
+            } => self.reduce_known(w, members, (*op, *ty, [*abs, *nan]), *dst, *a),
+            _ => None,
+        };
+        done.is_some()
+    }
+
+    fn shuffle_known(
+        &mut self,
+        w: usize,
+        members: u32,
+        mode: ShflMode,
+        (dst, p): (RegId, Option<RegId>),
+        operands: [Src; 3],
+    ) -> Option<()> {
+        let [a, b, c] = operands.map(|s| self.threads.plain_words(w, members, s));
+        let (a, b, c) = (a?, b?, c?);
+        let keep = int::mask(self.width(dst));
+        let (mut words, mut inside) = ([0; LANES], [0; LANES]);
+        for lane in lanes(members) {
+            let (j, ok) = source_lane(mode, lane as u32, b[lane] as u32, c[lane] as u32);
+            if members >> j & 1 == 0 {
+                return None;
+            }
+            words[lane] = a[j as usize] & keep;
+            inside[lane] = u64::from(ok);
+        }
+        self.threads.warps[w].set_words(dst, members, &words);
+        if let Some(p) = p {
+            self.threads.warps[w].set_words(p, members, &inside);
+        }
+        Some(())
+    }
 
     fn reduce_known(
         &mut self,
@@ -141,7 +145,7 @@ impl Machine<'_> {
         dst: RegId,
         a: Src,
     ) -> Option<()> {
-        let given = self.plain_words(w, members, a)?;
+        let given = self.threads.plain_words(w, members, a)?;
         let mut all = lanes(members).map(|l| given[l]);
         let first = all.next()?;
         let result = match ty {
@@ -163,7 +167,7 @@ impl Machine<'_> {
                 all.try_fold(first, both)?
             }
         };
-        self.warps[w].set_words(dst, members, &[result; LANES]);
+        self.threads.warps[w].set_words(dst, members, &[result; LANES]);
         Some(())
     }
 }

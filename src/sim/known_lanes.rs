@@ -13,8 +13,9 @@ use crate::number::{self, Narrowing};
 use super::compare::bool_op;
 use super::convert::packed_bits;
 use super::int;
-use super::machine::Machine;
+use super::machine::{Core, Threads};
 use super::val::Val;
+use super::value::Values;
 use super::warp::{LANES, lanes};
 
 /// The words of a register.
@@ -25,7 +26,44 @@ fn low(bits: u64, n: u8) -> u64 {
     bits & int::mask(n)
 }
 
-impl Machine<'_> {
+impl Values {
+    /// True if floats of known bits are numbers and nothing else.
+    fn computes_floats(&self) -> bool {
+        self.numbers && self.words.is_none()
+    }
+}
+
+impl Threads {
+    /// Lanes in which a predicate holds, if it is plain in all of them.
+    fn plain_guard(&self, w: usize, exec: u32, g: Guard) -> Option<u32> {
+        let warp = &self.warps[w];
+        (warp.symbolic(g.reg) & exec == 0).then(|| warp.holds(g))
+    }
+
+    /// Writes a predicate.
+    fn write_bits(&mut self, w: usize, exec: u32, dst: Option<RegId>, bits: u32) {
+        if let Some(dst) = dst {
+            let words: Words = std::array::from_fn(|i| u64::from(bits >> i & 1));
+            self.warps[w].set_words(dst, exec, &words);
+        }
+    }
+
+    /// What truth values are combined with, if anything.
+    fn combination(
+        &self,
+        w: usize,
+        exec: u32,
+        combine: Option<(BoolOp, Guard)>,
+    ) -> Option<impl Fn(u32) -> u32 + use<>> {
+        let with = match combine {
+            Some((op, g)) => Some((op, self.plain_guard(w, exec, g)?)),
+            None => None,
+        };
+        Some(move |r| with.map_or(r, |(op, g)| bool_op(op, r, g)))
+    }
+}
+
+impl Core<'_> {
     /// Computes an operation in the lanes `exec`; false if it is left to the general form.
     pub(super) fn compute_known(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> bool {
         let done = match op {
@@ -44,13 +82,7 @@ impl Machine<'_> {
 
     /// The words of an operand, if it is plain bits in the lanes.
     fn known_words(&self, w: usize, exec: u32, s: Src) -> Option<Words> {
-        (self.symbolic(w, s) & exec == 0).then(|| self.words(w, s))
-    }
-
-    /// Lanes in which a predicate holds, if it is plain in all of them.
-    fn plain_guard(&self, w: usize, exec: u32, g: Guard) -> Option<u32> {
-        let warp = &self.warps[w];
-        (warp.symbolic(g.reg) & exec == 0).then(|| warp.holds(g))
+        (self.threads.symbolic(w, s) & exec == 0).then(|| self.words(w, s))
     }
 
     /// Writes lanes of a register, cut to its width.
@@ -59,15 +91,7 @@ impl Machine<'_> {
         for word in &mut words {
             *word &= keep;
         }
-        self.warps[w].set_words(dst, exec, &words);
-    }
-
-    /// Writes a predicate.
-    fn write_bits(&mut self, w: usize, exec: u32, dst: Option<RegId>, bits: u32) {
-        if let Some(dst) = dst {
-            let words: Words = std::array::from_fn(|i| u64::from(bits >> i & 1));
-            self.warps[w].set_words(dst, exec, &words);
-        }
+        self.threads.warps[w].set_words(dst, exec, &words);
     }
 
     fn select_known(
@@ -77,7 +101,7 @@ impl Machine<'_> {
         dst: RegId,
         ([a, b], p): ([Src; 2], Guard),
     ) -> Option<()> {
-        let yes = self.plain_guard(w, exec, p)?;
+        let yes = self.threads.plain_guard(w, exec, p)?;
         let (a, b) = (self.known_words(w, exec, a)?, self.known_words(w, exec, b)?);
         let words = std::array::from_fn(|i| if yes >> i & 1 == 1 { a[i] } else { b[i] });
         self.write_known(w, exec, dst, words);
@@ -118,11 +142,6 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// True if floats of known bits are numbers and nothing else.
-    fn computes_floats(&self) -> bool {
-        self.values.numbers && self.values.words.is_none()
-    }
-
     /// The lanes in which a comparison holds, of each of the packed numbers.
     fn comparisons(
         &self,
@@ -138,7 +157,7 @@ impl Machine<'_> {
                     holds[0] |= u32::from(int::compare(cmp, t, x, y)) << i;
                 }
             }
-            NumTy::Float(f) if self.computes_floats() => {
+            NumTy::Float(f) if self.values.computes_floats() => {
                 let bits = f.bits() as u8;
                 let given = |x: u64, k: usize| {
                     let x = low(x >> (k as u32 * f.bits()), bits);
@@ -156,20 +175,6 @@ impl Machine<'_> {
         Some(holds)
     }
 
-    /// What truth values are combined with, if anything.
-    fn combination(
-        &self,
-        w: usize,
-        exec: u32,
-        combine: Option<(BoolOp, Guard)>,
-    ) -> Option<impl Fn(u32) -> u32 + use<>> {
-        let with = match combine {
-            Some((op, g)) => Some((op, self.plain_guard(w, exec, g)?)),
-            None => None,
-        };
-        Some(move |r| with.map_or(r, |(op, g)| bool_op(op, r, g)))
-    }
-
     fn setp_known(&mut self, w: usize, exec: u32, op: &Op) -> Option<()> {
         let Op::Setp {
             cmp,
@@ -185,13 +190,13 @@ impl Machine<'_> {
         else {
             return None;
         };
-        let combined = self.combination(w, exec, *combine)?;
+        let combined = self.threads.combination(w, exec, *combine)?;
         let how = (*cmp, *ty, *parts, *ftz);
         let [first, second] = self.comparisons((w, exec), how, [*a, *b])?;
         // Of packed numbers the two destinations are the two parts.
         let other = if *parts == 1 { !first } else { second };
-        self.write_bits(w, exec, *p, combined(first));
-        self.write_bits(w, exec, *q, combined(other));
+        self.threads.write_bits(w, exec, *p, combined(first));
+        self.threads.write_bits(w, exec, *q, combined(other));
         Some(())
     }
 
@@ -210,7 +215,7 @@ impl Machine<'_> {
         else {
             return None;
         };
-        let combined = self.combination(w, exec, *combine)?;
+        let combined = self.threads.combination(w, exec, *combine)?;
         let how = (*cmp, *ty, *parts, *ftz);
         let holds = self.comparisons((w, exec), how, [*a, *b])?.map(combined);
         let yes = match dty {
@@ -243,7 +248,9 @@ impl Machine<'_> {
                 let words = given.map(|b| int::cvt_int(*f, *t, *sat, b, width));
                 self.write_known(w, exec, *dst, words);
             }
-            Op::Cvt { dst, src, .. } if self.computes_floats() && !self.values.wobbles(pc) => {
+            Op::Cvt { dst, src, .. }
+                if self.values.computes_floats() && !self.values.wobbles(pc) =>
+            {
                 let mut words = self.known_words(w, exec, *src)?;
                 for i in lanes(exec) {
                     let Val::Conc(bits) = self.cvt_number(pc, op, words[i])? else {
@@ -262,7 +269,7 @@ impl Machine<'_> {
                 dst,
                 parts,
                 ..
-            } if self.computes_floats() => {
+            } if self.values.computes_floats() => {
                 let how = Narrowing {
                     rnd: *rnd,
                     satfinite: *satfinite,
@@ -287,38 +294,32 @@ impl Machine<'_> {
                 relu,
                 dst,
                 src,
-            } if self.computes_floats() => {
+            } if self.values.computes_floats() => {
                 let given = self.known_words(w, exec, *src)?;
-                let words = self.widened_pairs(exec, (*from, *to), *relu, &given)?;
+                let words = widened_pairs(exec, (*from, *to), *relu, &given)?;
                 self.write_known(w, exec, *dst, words);
             }
             _ => return None,
         }
         Some(())
     }
+}
 
-    /// Two packed numbers of each word in a wider format.
-    fn widened_pairs(
-        &self,
-        exec: u32,
-        (from, to): (Fmt, Fmt),
-        relu: bool,
-        given: &Words,
-    ) -> Option<Words> {
-        let how = Narrowing {
-            relu,
-            ..Narrowing::default()
-        };
-        let mut words = [0; LANES];
-        for i in lanes(exec) {
-            for k in 0..2 {
-                let x = low(
-                    given[i] >> (k * u32::from(packed_bits(from))),
-                    packed_bits(from),
-                );
-                words[i] |= number::float_to_float(from, to, &how, x)? << (k * to.bits());
-            }
+/// Two packed numbers of each word in a wider format.
+fn widened_pairs(exec: u32, (from, to): (Fmt, Fmt), relu: bool, given: &Words) -> Option<Words> {
+    let how = Narrowing {
+        relu,
+        ..Narrowing::default()
+    };
+    let mut words = [0; LANES];
+    for i in lanes(exec) {
+        for k in 0..2 {
+            let x = low(
+                given[i] >> (k * u32::from(packed_bits(from))),
+                packed_bits(from),
+            );
+            words[i] |= number::float_to_float(from, to, &how, x)? << (k * to.bits());
         }
-        Some(words)
     }
+    Some(words)
 }

@@ -17,7 +17,7 @@ use crate::term::word::{Family, Product};
 use crate::term::{BitsOp, TermId};
 
 use super::int_sym;
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::stop::Stop;
 use super::val::Val;
 use super::value::Values;
@@ -67,39 +67,10 @@ impl Values {
     }
 }
 
-impl Machine<'_> {
-    /// Executes a matrix instruction in the lanes `exec`, which must be the whole warp.
-    pub(super) fn matrix(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
-        self.whole_warp(w, exec, pc)?;
-        self.note_unset(w, pc);
-        self.note_meeting(w, exec);
-        match &self.inst(pc).op {
-            Op::Mma(_) if self.values.omits && self.omit_product(w, pc) => Ok(()),
-            Op::Mma(m) => self.mma(w, pc, m),
-            Op::Ldmatrix {
-                dsts,
-                form,
-                narrow,
-                space,
-                addr,
-            } => self.ldmatrix(w, pc, dsts, (*form, *narrow), (*space, *addr)),
-            Op::Stmatrix {
-                srcs,
-                form,
-                space,
-                addr,
-            } => self.stmatrix(w, pc, srcs, *form, (*space, *addr)),
-            Op::Movmatrix { dst, src } => {
-                self.movmatrix(w, *dst, *src);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
+impl Values {
     /// Element e of a register that holds elements of a type: a real, or a 32-bit integer.
-    pub(super) fn matrix_element(&mut self, v: Val, ty: MatTy, e: usize) -> TermId {
-        let values = &mut self.values;
+    pub(super) fn matrix_operand(&mut self, v: Val, ty: MatTy, e: usize) -> TermId {
+        let values = self;
         let v = values.matrix_bits(v, ty);
         match v {
             Val::Conc(bits) if values.numbers && values.words.is_none() => {
@@ -115,6 +86,21 @@ impl Machine<'_> {
         }
     }
 
+    /// c and the number of ones in each product of single bits.
+    fn bit_products(&mut self, c: TermId, products: &[(TermId, TermId)], xor: bool) -> TermId {
+        let s = &mut self.store;
+        let op = if xor { BitsOp::Xor } else { BitsOp::And };
+        let mut acc = c;
+        for &(x, y) in products {
+            let both = s.bits_op(op, x, y);
+            let ones = int_sym::ones(s, both, 32);
+            acc = s.bits_op(BitsOp::Add, acc, ones);
+        }
+        acc
+    }
+}
+
+impl Core<'_> {
     /// The elements of an operand by row and column: reals, or 32-bit integers.
     pub(super) fn fragment(
         &mut self,
@@ -131,7 +117,7 @@ impl Machine<'_> {
                 let v = self.src(w, *reg, lane);
                 for e in 0..n {
                     let (row, col) = place(lane, r, e);
-                    out[row * cols + col] = self.matrix_element(v, ty, e);
+                    out[row * cols + col] = self.values.matrix_operand(v, ty, e);
                 }
             }
         }
@@ -197,12 +183,12 @@ impl Machine<'_> {
                         match m.form {
                             MmaForm::Bits { xor } => {
                                 let c = self.accumulator(w, lane, i, m);
-                                let t = self.bit_products(c, &products, xor);
+                                let t = self.values.bit_products(c, &products, xor);
                                 self.values.of_bits(t)
                             }
                             _ => {
                                 let c = self.src(w, m.c[i], lane);
-                                self.integer_sum(c, &products, types, m.clamp)
+                                self.values.integer_sum(c, &products, types, m.clamp)
                             }
                         }
                     }
@@ -260,18 +246,36 @@ impl Machine<'_> {
             }
         }
     }
+}
 
-    /// c and the number of ones in each product of single bits.
-    fn bit_products(&mut self, c: TermId, products: &[(TermId, TermId)], xor: bool) -> TermId {
-        let s = &mut self.values.store;
-        let op = if xor { BitsOp::Xor } else { BitsOp::And };
-        let mut acc = c;
-        for &(x, y) in products {
-            let both = s.bits_op(op, x, y);
-            let ones = int_sym::ones(s, both, 32);
-            acc = s.bits_op(BitsOp::Add, acc, ones);
+impl Machine<'_> {
+    /// Executes a matrix instruction in the lanes `exec`, which must be the whole warp.
+    pub(super) fn matrix(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+        self.core.whole_warp(w, exec, pc)?;
+        self.core.values.note_unset(w, pc);
+        self.note_meeting(w, exec);
+        match &self.core.inst(pc).op {
+            Op::Mma(_) if self.core.values.omits && self.core.omit_product(w, pc) => Ok(()),
+            Op::Mma(m) => self.core.mma(w, pc, m),
+            Op::Ldmatrix {
+                dsts,
+                form,
+                narrow,
+                space,
+                addr,
+            } => self.ldmatrix(w, pc, dsts, (*form, *narrow), (*space, *addr)),
+            Op::Stmatrix {
+                srcs,
+                form,
+                space,
+                addr,
+            } => self.stmatrix(w, pc, srcs, *form, (*space, *addr)),
+            Op::Movmatrix { dst, src } => {
+                self.core.movmatrix(w, *dst, *src);
+                Ok(())
+            }
+            _ => Ok(()),
         }
-        acc
     }
 }
 

@@ -21,7 +21,8 @@ use crate::kernel::{Addr, IntTy, MatrixForm, NumTy, Pc, RegId, Space, Src};
 use crate::sim::at::{At, LaneAt};
 use crate::term::TermId;
 
-use super::machine::Machine;
+use super::attribution::exec::of_both_views;
+use super::machine::{Core, Machine};
 use super::place::Target;
 use super::race::View;
 use super::race::{By, Kind, SameWrite};
@@ -64,6 +65,28 @@ fn piece(form: MatrixForm) -> usize {
     }
 }
 
+impl Core<'_> {
+    /// Lane (g, t) gets elements (2t, g) and (2t + 1, g) of the matrix that is held by rows.
+    pub(super) fn movmatrix(&mut self, w: usize, dst: RegId, src: Src) {
+        let held: Vec<TermId> = (0..LANES)
+            .map(|lane| {
+                let v = self.src(w, src, lane);
+                self.values.bits(v, 32)
+            })
+            .collect();
+        for lane in 0..LANES {
+            let (g, t) = (lane / 4, lane % 4);
+            let parts = [0, 1].map(|e| {
+                let from = held[(2 * t + e) * 4 + g / 2];
+                self.values.field(from, 16 * (g % 2) as u8, 16)
+            });
+            let v = self.values.store.concat(&parts);
+            let v = self.values.of_bits(v);
+            self.set(w, dst, lane, v);
+        }
+    }
+}
+
 impl Machine<'_> {
     /// The rows of the matrices: their targets in order.
     fn matrix_rows(
@@ -82,13 +105,13 @@ impl Machine<'_> {
         }
         if wanted != count {
             let v = match addr.base {
-                Src::Reg(_) => self.src(w, addr.base, 0),
+                Src::Reg(_) => self.core.src(w, addr.base, 0),
                 _ => Val::Conc(0),
             };
-            self.data_dependent_address(w, mask, pc, v);
+            self.core.data_dependent_address(w, mask, pc, v);
             return Err(Stop::Finding);
         }
-        self.stats.accesses += wanted as u64;
+        self.core.threads.stats.accesses += wanted as u64;
         Ok(rows)
     }
 
@@ -136,7 +159,7 @@ impl Machine<'_> {
         if narrow.is_none() {
             self.note_rows(w, rows, form, kind.writes());
         }
-        Ok(Self::of_both_views(giver, holder))
+        Ok(of_both_views(giver, holder))
     }
 
     /// `ldmatrix`; `narrow` are the bits of an element in memory that becomes a byte.
@@ -152,7 +175,7 @@ impl Machine<'_> {
         let rows = self.matrix_rows((w, pc), form.rows(dsts.len()), at, Kind::Read)?;
         self.order_rows((w, pc), &rows, dsts.len(), (form, narrow), Kind::Read)?;
         if narrow.is_some() {
-            self.found.assumptions.insert(AssumptionKind::Machine.says("an element of four or six bits that `ldmatrix` widens stands in the low bits of its byte, \
+            self.core.found.assumptions.insert(AssumptionKind::Machine.says("an element of four or six bits that `ldmatrix` widens stands in the low bits of its byte, \
                  with zeros above it"));
         }
         for (r, d) in dsts.iter().enumerate() {
@@ -164,9 +187,13 @@ impl Machine<'_> {
                 };
                 if let (4, None) = (piece, narrow) {
                     let (region, off, byte) = from(0);
-                    let v =
-                        self.load_one(LaneAt { w, lane, pc }, region, off + byte as u64, whole(4));
-                    self.set(w, *d, lane, v);
+                    let v = self.core.load_one(
+                        LaneAt { w, lane, pc },
+                        region,
+                        off + byte as u64,
+                        whole(4),
+                    );
+                    self.core.set(w, *d, lane, v);
                     continue;
                 }
                 let mut parts = [TermId(0); 4];
@@ -175,8 +202,10 @@ impl Machine<'_> {
                 for b in (0..4).step_by(step) {
                     let (region, off, byte) = from(b);
                     let bits = |m: &mut Self, at: u64, bytes: usize| {
-                        let v = m.load_one(LaneAt { w, lane, pc }, region, at, whole(bytes));
-                        m.values.bits(v, 8 * bytes as u8)
+                        let v = m
+                            .core
+                            .load_one(LaneAt { w, lane, pc }, region, at, whole(bytes));
+                        m.core.values.bits(v, 8 * bytes as u8)
                     };
                     parts[n] = match narrow {
                         None => bits(self, off + byte as u64, step),
@@ -186,17 +215,17 @@ impl Machine<'_> {
                             let last = (low + usize::from(width) - 1) / 8;
                             let both = [low / 8, last].map(|i| bits(self, off + i as u64, 1));
                             let two = 1 + usize::from(last > low / 8);
-                            let held = self.values.store.concat(&both[..two]);
-                            let element = self.values.field(held, (low % 8) as u8, width);
-                            let zeros = self.values.store.bits(8 - width, 0);
-                            self.values.store.concat(&[element, zeros])
+                            let held = self.core.values.store.concat(&both[..two]);
+                            let element = self.core.values.field(held, (low % 8) as u8, width);
+                            let zeros = self.core.values.store.bits(8 - width, 0);
+                            self.core.values.store.concat(&[element, zeros])
                         }
                     };
                     n += 1;
                 }
-                let t = self.values.store.concat(&parts[..n]);
-                let v = self.values.of_bits(t);
-                self.set(w, *d, lane, v);
+                let t = self.core.values.store.concat(&parts[..n]);
+                let v = self.core.values.of_bits(t);
+                self.core.set(w, *d, lane, v);
             }
         }
         Ok(())
@@ -235,9 +264,9 @@ impl Machine<'_> {
                 let here = &held[i * per_row + word * 4 / size..][..4 / size];
                 let mut parts = [TermId(0); 4];
                 for (part, &(lane, r, low)) in parts.iter_mut().zip(here) {
-                    let v = self.src(w, srcs[r], lane);
-                    let all = self.values.bits(v, 32);
-                    *part = self.values.field(all, low, 8 * size as u8);
+                    let v = self.core.src(w, srcs[r], lane);
+                    let all = self.core.values.bits(v, 32);
+                    *part = self.core.values.field(all, low, 8 * size as u8);
                 }
                 let parts = &parts[..here.len()];
                 let upon = |o: u64| found.iter().filter(move |c| c.offset == o);
@@ -247,8 +276,8 @@ impl Machine<'_> {
                 // A word that is written twice as a whole is compared as one.
                 if each.all(|o| upon(o).count() == first) {
                     if first > 0 {
-                        let t = self.values.store.concat(parts);
-                        let v = self.values.of_bits(t);
+                        let t = self.core.values.store.concat(parts);
+                        let v = self.core.values.of_bits(t);
                         for c in upon(at) {
                             let left = self.same_value(target.region, (at, 4), (v, v), whole(4), c);
                             forget |= left != v;
@@ -256,7 +285,7 @@ impl Machine<'_> {
                     }
                 } else {
                     for (at, t) in (at..).step_by(size).zip(parts) {
-                        let v = self.values.of_bits(*t);
+                        let v = self.core.values.of_bits(*t);
                         for c in upon(at) {
                             let (bytes, ty) = (size as u32, whole(size));
                             let left = self.same_value(target.region, (at, bytes), (v, v), ty, c);
@@ -266,36 +295,16 @@ impl Machine<'_> {
                 }
                 for (at, t) in (at..).step_by(size).zip(parts) {
                     let t = match forget {
-                        true => self.values.store.faced(*t),
+                        true => self.core.values.store.faced(*t),
                         false => *t,
                     };
-                    let v = self.values.of_bits(t);
-                    let region = &mut self.regions[target.region.0 as usize];
-                    region.store(&mut self.values, at, size as u32, v);
+                    let v = self.core.values.of_bits(t);
+                    let region = &mut self.core.memory.regions[target.region.0 as usize];
+                    region.store(&mut self.core.values, at, size as u32, v);
                 }
             }
         }
         Ok(())
-    }
-
-    /// Lane (g, t) gets elements (2t, g) and (2t + 1, g) of the matrix that is held by rows.
-    pub(super) fn movmatrix(&mut self, w: usize, dst: RegId, src: Src) {
-        let held: Vec<TermId> = (0..LANES)
-            .map(|lane| {
-                let v = self.src(w, src, lane);
-                self.values.bits(v, 32)
-            })
-            .collect();
-        for lane in 0..LANES {
-            let (g, t) = (lane / 4, lane % 4);
-            let parts = [0, 1].map(|e| {
-                let from = held[(2 * t + e) * 4 + g / 2];
-                self.values.field(from, 16 * (g % 2) as u8, 16)
-            });
-            let v = self.values.store.concat(&parts);
-            let v = self.values.of_bits(v);
-            self.set(w, dst, lane, v);
-        }
     }
 }
 

@@ -17,7 +17,8 @@ use crate::kernel::{BlockScale, Fmt, Pc, ScaleData};
 use crate::term::TermId;
 
 use super::UnknownKind;
-use super::machine::Machine;
+use super::at::site;
+use super::machine::Core;
 use super::stop::Stop;
 use super::val::Val;
 use super::warp::LANES;
@@ -26,7 +27,7 @@ use super::warp::LANES;
 pub(super) const POSITIVE: &str =
     "the highest bit of a scale factor of `.ue4m3` is zero, as its format says";
 
-impl Machine<'_> {
+impl Core<'_> {
     /// a by rows and b by rows, scaled; `columns` says where the elements of a stand.
     pub(super) fn scaled(
         &mut self,
@@ -89,8 +90,8 @@ impl Machine<'_> {
         }
         let [byte, thread] = found;
         if byte % chunks as u64 != 0 || byte > 3 || thread >= choices {
-            let site = self.site(pc, w, u32::MAX, format!("selects byte {byte} of {thread}"));
-            self.unknown(UnknownKind::Undefined, vec![site], || {
+            let site = site(pc, w, u32::MAX, format!("selects byte {byte} of {thread}"));
+            self.found.unknown(UnknownKind::Undefined, vec![site], || {
                 "the selectors of scale factors are not among the valid ones".into()
             });
             return Err(Stop::Finding);

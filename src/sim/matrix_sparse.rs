@@ -22,7 +22,8 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{Mma, Pc};
 
 use super::UnknownKind;
-use super::machine::Machine;
+use super::at::site;
+use super::machine::Core;
 use super::stop::Stop;
 use super::val::Val;
 use super::warp::LANES;
@@ -38,7 +39,7 @@ fn place(wide: bool, lower: bool, chunk: usize) -> (usize, usize) {
     }
 }
 
-impl Machine<'_> {
+impl Core<'_> {
     /// For each row, the columns of a that registers hold; one row stands for all if a is dense.
     pub(super) fn held_columns(
         &mut self,
@@ -58,8 +59,8 @@ impl Machine<'_> {
         let words = chunks / 4;
         let first = words * sparse.selector as usize;
         if first + words > 4 {
-            let site = self.site(pc, w, u32::MAX, "executes it");
-            self.unknown(UnknownKind::Undefined, vec![site], || {
+            let site = site(pc, w, u32::MAX, "executes it");
+            self.found.unknown(UnknownKind::Undefined, vec![site], || {
                 "the sparsity selector names lanes that hold no metadata".into()
             });
             return Err(Stop::Finding);
@@ -93,8 +94,8 @@ impl Machine<'_> {
                         &[one as usize & 3, one as usize >> 2]
                     }
                     _ => {
-                        let site = self.site(pc, w, u32::MAX, format!("has metadata {one:#06b}"));
-                        self.unknown(UnknownKind::Undefined, vec![site], || {
+                        let site = site(pc, w, u32::MAX, format!("has metadata {one:#06b}"));
+                        self.found.unknown(UnknownKind::Undefined, vec![site], || {
                             "metadata of a sparse product name no distinct elements".into()
                         });
                         return Err(Stop::Finding);

@@ -8,32 +8,35 @@ use crate::spec::{Origin, Role, Value};
 use crate::term::{ArrayId, Term};
 
 use super::UnknownKind;
-use super::machine::Machine;
+use super::at::site;
+use super::machine::Core;
 use super::val::Val;
 
 /// Terms of a condition that are looked at for what it asks.
 const MAX_MET: usize = 1 << 12;
 
-impl Machine<'_> {
+impl Core<'_> {
     /// Records why an address is not known.
     pub(super) fn data_dependent_address(&mut self, w: usize, mask: u32, pc: Pc, v: Val) {
         if self.missing_binding(w, mask, pc, v, "an address") {
             return;
         }
-        let site = self.site(pc, w, mask, "computes an address from input data");
+        let site = site(pc, w, mask, "computes an address from input data");
         if let Val::Bits(t) = v
             && self.values.store.is_loose(t)
         {
             // With numbers that remember how they were made it may be a place like others.
             self.values.store.note_merged();
-            self.unknown(UnknownKind::BitsOfRounded, vec![site], || {
-                "an address depends on the bits of a number that was rounded".into()
-            });
+            self.found
+                .unknown(UnknownKind::BitsOfRounded, vec![site], || {
+                    "an address depends on the bits of a number that was rounded".into()
+                });
             return;
         }
-        self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
-            "an address depends on input data".into()
-        });
+        self.found
+            .unknown(UnknownKind::DataDependentAddress, vec![site], || {
+                "an address depends on input data".into()
+            });
     }
 
     /// Records why a branch cannot be followed.
@@ -41,9 +44,9 @@ impl Machine<'_> {
         if self.missing_binding(w, mask, pc, v, "a branch") {
             return;
         }
-        let site = self.site(pc, w, mask, "branches on input data");
+        let site = site(pc, w, mask, "branches on input data");
         let floats = self.floats_of(v);
-        self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
+        self.found.unknown(UnknownKind::DataDependentBranch, vec![site], || {
             let why = "a branch depends on input data, and its two ways cannot be merged: there is a barrier \
                        or another effect on them, or a loop that the data ends";
             match floats {
@@ -75,7 +78,7 @@ impl Machine<'_> {
             true
         });
         let array = found.filter(|_| !integers)?;
-        let given = &self.arrays[array];
+        let given = &self.fixed.arrays[array];
         let known = given.extent.is_some() && given.role == Some(Role::In);
         known.then(|| given.name.clone())
     }
@@ -93,25 +96,28 @@ impl Machine<'_> {
             return false;
         };
         let (name, flag) = self.parameter(array, off);
-        let site = self.site(pc, w, mask, format!("depends on parameter {name}"));
-        self.unknown(UnknownKind::MissingBinding, vec![site], || {
-            format!("parameter {name} reaches {what}, and has no value: bind it with {flag}=VALUE")
-        });
+        let site = site(pc, w, mask, format!("depends on parameter {name}"));
+        self.found
+            .unknown(UnknownKind::MissingBinding, vec![site], || {
+                format!(
+                    "parameter {name} reaches {what}, and has no value: bind it with {flag}=VALUE"
+                )
+            });
         true
     }
 
     /// Name in this kernel of what stands at a byte of a scalar or structure, and the flag that
     /// binds it.
     fn parameter(&self, array: ArrayId, off: u64) -> (String, String) {
-        let mut fields = self.bindings.fields.iter();
+        let mut fields = self.fixed.bindings.fields.iter();
         let field = fields.find(|f| f.value == Value::Symbol(array));
-        let param = field.and_then(|f| self.kernel.params.get(f.param as usize));
+        let param = field.and_then(|f| self.fixed.kernel.params.get(f.param as usize));
         let (Some(f), Some(p)) = (field, param) else {
-            let name = self.arrays[array].name.clone();
+            let name = self.fixed.arrays[array].name.clone();
             return (name.clone(), format!("--arg {name}"));
         };
         let byte = f.offset.saturating_add(off as u32);
-        let mut flags = self.bindings.flags.iter();
+        let mut flags = self.fixed.bindings.flags.iter();
         let flag = flags.find(|g| (g.start..g.start + g.bytes).contains(&byte));
         let flag = flag.map_or_else(|| format!("--arg {}", f.param), |g| g.at(byte));
         match byte - p.offset {
@@ -137,7 +143,7 @@ impl Machine<'_> {
             }
             if let Term::Bytes { array, off, .. } = store.get(t)
                 && !array.is_place()
-                && self.arrays[array].origin == Origin::Scalar
+                && self.fixed.arrays[array].origin == Origin::Scalar
             {
                 found = Some(found.map_or((array, off), |f| f.min((array, off))));
             }

@@ -23,7 +23,7 @@ use crate::kernel::effects::Omitted;
 use crate::kernel::slice::control_slice;
 use crate::kernel::{FloatOp, FloatTest, Guard, Inst, IntOp, IntTy, Kernel, Op, Pc, RegId, Src};
 
-use super::machine::Machine;
+use super::machine::Core;
 use super::plain::Class;
 use super::val::Val;
 use super::value::Values;
@@ -145,18 +145,18 @@ fn outside(kernel: &Kernel, narrowed: &[bool]) -> Vec<Omitted> {
         .collect()
 }
 
-impl Machine<'_> {
+impl Core<'_> {
     /// True if the result of an instruction is left out where it depends on data.
     #[inline]
     pub(super) fn omits(&self, pc: Pc) -> bool {
-        self.values.omits && self.program.omitted(pc) != Omitted::No
+        self.values.omits && self.fixed.program.omitted(pc) != Omitted::No
     }
 
     /// Executes an operation whose sources are all absent or plain bits, in all lanes; false if they are not.
     #[inline]
     pub(super) fn omit_all(&mut self, w: usize, mask: u32, pc: Pc) -> bool {
-        let (uses, defs) = self.program.operands.of(pc);
-        let warp = &self.warps[w];
+        let (uses, defs) = self.fixed.program.operands.of(pc);
+        let warp = &self.threads.warps[w];
         let (mut absent, mut open) = (0, 0);
         for &r in uses {
             absent |= warp.absent(r);
@@ -166,14 +166,14 @@ impl Machine<'_> {
             return false;
         }
         for &r in defs {
-            self.warps[w].set_absent(r, mask);
+            self.threads.warps[w].set_absent(r, mask);
         }
         true
     }
 
     /// Executes an operation in the lanes whose result is absent; gives those lanes.
     pub(super) fn omit(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> u32 {
-        let how = self.program.omitted(pc);
+        let how = self.fixed.program.omitted(pc);
         if how == Omitted::No {
             return 0;
         }
@@ -183,20 +183,20 @@ impl Machine<'_> {
                 src: Src::Reg(src),
                 ..
             } => {
-                let absent = self.warps[w].absent(*src) & exec;
-                self.warps[w].set_absent(*dst, absent);
+                let absent = self.threads.warps[w].absent(*src) & exec;
+                self.threads.warps[w].set_absent(*dst, absent);
                 return absent;
             }
             Op::Selp { dst, p, .. } => {
-                let absent = self.warps[w].absent(p.reg) & exec;
+                let absent = self.threads.warps[w].absent(p.reg) & exec;
                 self.look_at_sources(w, absent, pc);
-                self.warps[w].set_absent(*dst, absent);
+                self.threads.warps[w].set_absent(*dst, absent);
                 return absent;
             }
             _ => {}
         }
-        let (uses, _) = self.program.operands.of(pc);
-        let warp = &self.warps[w];
+        let (uses, _) = self.fixed.program.operands.of(pc);
+        let warp = &self.threads.warps[w];
         let (mut absent, mut symbolic) = (0, 0);
         for &r in uses {
             absent |= warp.absent(r);
@@ -215,9 +215,9 @@ impl Machine<'_> {
         if symbolic & done != 0 {
             self.look_at_sources(w, done, pc);
         }
-        let (_, defs) = self.program.operands.of(pc);
+        let (_, defs) = self.fixed.program.operands.of(pc);
         for &r in defs {
-            self.warps[w].set_absent(r, done);
+            self.threads.warps[w].set_absent(r, done);
         }
         done
     }
@@ -226,7 +226,7 @@ impl Machine<'_> {
     fn look_at_sources(&mut self, w: usize, mask: u32, pc: Pc) {
         let mut unset = false;
         crate::kernel::operands::uses(self.inst(pc), |r: RegId| {
-            let warp = &self.warps[w];
+            let warp = &self.threads.warps[w];
             let symbolic = warp.symbolic(r) & !warp.absent(r) & mask;
             unset = unset || lanes(symbolic).any(|l| warp.get(r, l) == Val::Unset);
         });
@@ -237,10 +237,10 @@ impl Machine<'_> {
 
     /// Gives a guard that is absent a truth value that any input may give.
     pub(super) fn free_guard(&mut self, w: usize, mask: u32, g: Guard) {
-        for lane in lanes(self.warps[w].absent(g.reg) & mask) {
-            let t = self.fresh_bits(1);
+        for lane in lanes(self.threads.warps[w].absent(g.reg) & mask) {
+            let t = self.values.fresh_bits(1);
             let p = self.values.pred(Val::Bits(t));
-            self.warps[w].set(g.reg, lane, Val::Pred(p));
+            self.threads.warps[w].set(g.reg, lane, Val::Pred(p));
         }
     }
 
@@ -248,15 +248,15 @@ impl Machine<'_> {
     pub(super) fn omit_vote(&mut self, w: usize, members: u32) -> bool {
         let mut absent = false;
         for lane in lanes(members) {
-            if let Op::Vote { a, .. } = &self.inst(Pc(self.warps[w].pc[lane])).op {
-                absent |= self.warps[w].absent(a.reg) >> lane & 1 == 1;
-                let unset = self.warps[w].get(a.reg, lane) == Val::Unset;
+            if let Op::Vote { a, .. } = &self.inst(Pc(self.threads.warps[w].pc[lane])).op {
+                absent |= self.threads.warps[w].absent(a.reg) >> lane & 1 == 1;
+                let unset = self.threads.warps[w].get(a.reg, lane) == Val::Unset;
                 self.values.missed |= unset;
             }
         }
         for lane in lanes(if absent { members } else { 0 }) {
-            if let Op::Vote { dst, .. } = self.inst(Pc(self.warps[w].pc[lane])).op {
-                self.warps[w].set_absent(dst, 1 << lane);
+            if let Op::Vote { dst, .. } = self.inst(Pc(self.threads.warps[w].pc[lane])).op {
+                self.threads.warps[w].set_absent(dst, 1 << lane);
             }
         }
         absent
@@ -269,21 +269,22 @@ impl Machine<'_> {
         }
         let mut absent = 0;
         let inst = self.inst(pc);
-        crate::kernel::operands::uses(inst, |r| absent |= self.warps[w].absent(r));
+        crate::kernel::operands::uses(inst, |r| absent |= self.threads.warps[w].absent(r));
         if absent == 0 {
             return false;
         }
         self.look_at_sources(w, u32::MAX, pc);
-        inst.op.defs(&mut |r| self.warps[w].set_absent(r, u32::MAX));
+        inst.op
+            .defs(&mut |r| self.threads.warps[w].set_absent(r, u32::MAX));
         true
     }
 
     /// Makes the run one without values, before it starts.
     pub(super) fn omit_values(&mut self) {
         self.values.omits = true;
-        let program = &self.program;
-        let outside = program.outside(|| outside(self.kernel, &program.narrowed));
-        for (class, how) in self.classes.iter_mut().zip(outside) {
+        let program = &self.fixed.program;
+        let outside = program.outside(|| outside(self.fixed.kernel, &program.narrowed));
+        for (class, how) in self.threads.classes.iter_mut().zip(outside) {
             let lane_wise = matches!(
                 class,
                 Class::Int | Class::Fma | Class::Number | Class::Lanes
@@ -296,8 +297,8 @@ impl Machine<'_> {
 
     /// True if a run without values tells all that one with values would.
     pub(super) fn told_all(&self) -> bool {
-        let told = self.fresh_sites.is_empty() && self.unset_sites.is_empty();
-        !self.values.missed && told && self.doubts.is_empty()
+        let told = self.values.fresh_sites.is_empty() && self.memory.unset_sites.is_empty();
+        !self.values.missed && told && self.values.doubts.is_empty()
     }
 }
 

@@ -14,7 +14,7 @@
 use crate::kernel::{Fmt, MatTy, Mma, NumTy};
 use crate::term::TermId;
 
-use super::machine::Machine;
+use super::machine::Core;
 use super::val::Val;
 use super::warp::LANES;
 
@@ -32,7 +32,7 @@ fn place(ty: NumTy, lane: usize, i: usize) -> (usize, usize) {
     (quad + half + (p & 1) + (i & 2), (i & 4) + (p & 2) + (i & 1))
 }
 
-impl Machine<'_> {
+impl Core<'_> {
     /// The elements of d, eight for each lane.
     pub(super) fn quads(&mut self, w: usize, m: &Mma, a_col: bool, b_row: bool) -> Vec<Val> {
         let half_float = MatTy::Float(Fmt::F16);

@@ -24,8 +24,9 @@ use crate::term::gather::{Index, Linear};
 use crate::term::{BitsOp, ICmp, TermId, TermStore};
 
 use super::address::provenance::Landing;
+use super::at::site;
 use super::gather::{Chosen, Object};
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::memory::RegionKind;
 use super::place::{Target, local_stride};
 use super::region::{LOCAL, SHARED};
@@ -40,6 +41,40 @@ const WORD: u32 = 32;
 
 /// Offsets that a place may have from the first byte of its object, each with its condition.
 type Elements = Vec<(u64, TermId)>;
+
+impl Core<'_> {
+    /// What an object of the kernel is called.
+    fn variable(&self, landing: &Landing) -> String {
+        match landing.region {
+            SHARED => {
+                let off = self.memory.unmoved(landing.bounds.0 as u64);
+                let mut all = self.fixed.kernel.shared.iter();
+                let found = all.find(|v| u64::from(v.offset) == off);
+                found.map_or("shared memory".into(), |v| v.name.to_string())
+            }
+            _ => "local memory".into(),
+        }
+    }
+
+    fn too_many(&mut self, w: usize, pc: Pc, c: &Chosen, landing: &Landing) {
+        let name = match self.memory.regions[landing.region.0 as usize].kind {
+            RegionKind::Array(a) => self.fixed.arrays[a].name.clone(),
+            _ => self.variable(landing),
+        };
+        let site = site(
+            pc,
+            w,
+            1 << c.lane,
+            format!("accesses {name} where data choose"),
+        );
+        self.found.unknown(UnknownKind::DataDependentAddress, vec![site], || {
+            format!(
+                "data choose among more than {MOST} elements of {name}: give it a smaller extent with --arg, or say \
+                 with --assume 'KEY in A..B' in which range the indices lie"
+            )
+        });
+    }
+}
 
 impl Machine<'_> {
     /// The targets of an access that may be made element by element.
@@ -66,7 +101,7 @@ impl Machine<'_> {
         to: (Space, i64),
         (size, plain): (u32, bool),
     ) -> Result<Vec<Chosen>, Stop> {
-        let is_function = |c: &Chosen| match self.prov.landing(c.prov, to.0) {
+        let is_function = |c: &Chosen| match self.core.memory.prov.landing(c.prov, to.0) {
             Ok(l) => plain && self.readable(l.region).is_some(),
             Err(_) => false,
         };
@@ -86,33 +121,34 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         for c in chosen {
             let Some((landing, at, index)) = self.located(c, space, offset) else {
-                self.data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
+                self.core
+                    .data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
                 return Err(Stop::Finding);
             };
             let first = landing.bounds.0;
             // Offsets are told apart as integers of the width of the address.
-            let most = u64::MAX >> (65 - self.values.store.width(at));
+            let most = u64::MAX >> (65 - self.core.values.store.width(at));
             let bytes = most.min((landing.bounds.1 - first) as u64);
-            let store = &mut self.values.store;
+            let store = &mut self.core.values.store;
             let Some(elements) = elements(store, (at, &index), bytes, size) else {
-                self.too_many(w, pc, c, &landing);
+                self.core.too_many(w, pc, c, &landing);
                 return Err(Stop::Finding);
             };
-            let object = match self.regions[landing.region.0 as usize].kind {
+            let object = match self.core.memory.regions[landing.region.0 as usize].kind {
                 RegionKind::Array(a) => Object::Array(a),
-                _ => Object::Own(self.variable(&landing).into(), bytes),
+                _ => Object::Own(self.core.variable(&landing).into(), bytes),
             };
-            let wide = self.values.extended(at, false, 64);
+            let wide = self.core.values.extended(at, false, 64);
             self.note_chosen((w, pc), c, (object, wide), index, size);
             let own = match landing.region {
                 LOCAL => {
-                    let rank = self.warps[w].first as i64 + c.lane as i64;
-                    rank * local_stride(self.kernel.local_bytes) as i64
+                    let rank = self.core.threads.warps[w].first as i64 + c.lane as i64;
+                    rank * local_stride(self.core.fixed.kernel.local_bytes) as i64
                 }
                 _ => 0,
             };
             for (off, is_there) in elements {
-                let store = &mut self.values.store;
+                let store = &mut self.core.values.store;
                 let cond = c.cond.map_or(is_there, |k| store.and(k, is_there));
                 if store.as_bool(cond) == Some(false) {
                     continue;
@@ -128,7 +164,7 @@ impl Machine<'_> {
         }
         if !chosen.is_empty() {
             targets.sort_by_key(|t| t.lane);
-            self.meet_each();
+            self.sync.meet_each();
         }
         Ok(())
     }
@@ -140,11 +176,16 @@ impl Machine<'_> {
         space: Space,
         offset: i64,
     ) -> Option<(Landing, TermId, Index)> {
-        let landing = self.prov.landing(c.prov, space).ok()?;
-        let kind = self.regions[landing.region.0 as usize].kind;
+        let landing = self.core.memory.prov.landing(c.prov, space).ok()?;
+        let kind = self.core.memory.regions[landing.region.0 as usize].kind;
         let is_whole = landing.spare == (0, 0) && kind != RegionKind::Param;
-        let store = &mut self.values.store;
-        if !is_whole || !self.gathers.is_usable(store, c.addr, self.arrays) {
+        let store = &mut self.core.values.store;
+        if !is_whole
+            || !self
+                .conditions
+                .gathers
+                .is_usable(store, c.addr, self.core.fixed.arrays)
+        {
             return None;
         }
         let first = landing.origin.wrapping_add_signed(landing.bounds.0);
@@ -153,38 +194,6 @@ impl Machine<'_> {
         let at = store.bits_op(BitsOp::Add, c.addr, from);
         let index = store.linear(at)?;
         Some((landing, at, index))
-    }
-
-    /// What an object of the kernel is called.
-    fn variable(&self, landing: &Landing) -> String {
-        match landing.region {
-            SHARED => {
-                let off = self.unmoved(landing.bounds.0 as u64);
-                let mut all = self.kernel.shared.iter();
-                let found = all.find(|v| u64::from(v.offset) == off);
-                found.map_or("shared memory".into(), |v| v.name.to_string())
-            }
-            _ => "local memory".into(),
-        }
-    }
-
-    fn too_many(&mut self, w: usize, pc: Pc, c: &Chosen, landing: &Landing) {
-        let name = match self.regions[landing.region.0 as usize].kind {
-            RegionKind::Array(a) => self.arrays[a].name.clone(),
-            _ => self.variable(landing),
-        };
-        let site = self.site(
-            pc,
-            w,
-            1 << c.lane,
-            format!("accesses {name} where data choose"),
-        );
-        self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
-            format!(
-                "data choose among more than {MOST} elements of {name}: give it a smaller extent with --arg, or say \
-                 with --assume 'KEY in A..B' in which range the indices lie"
-            )
-        });
     }
 }
 

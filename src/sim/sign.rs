@@ -17,7 +17,6 @@
 use num_traits::{One, Signed, Zero};
 
 use crate::kernel::Fmt;
-use crate::sim::machine::Machine;
 use crate::sim::val::Val;
 use crate::sim::value::Values;
 use crate::term::rebuild::is_zero_at_zero_of;
@@ -53,21 +52,21 @@ impl Values {
     }
 }
 
-impl Machine<'_> {
+impl Values {
     /// A magnitude with the sign of a value.
     pub(super) fn copysign(&mut self, fmt: Fmt, v: Val, magnitude: TermId) -> TermId {
         let p = self.sign(fmt, v, magnitude);
         let t = self.signed(p, magnitude);
-        let s = &mut self.values.store;
+        let s = &mut self.store;
         if matches!(s.get(p), Term::ICmp(..))
             && s.as_const(magnitude).is_some_and(|c| c < &One::one())
         {
-            let x = self.values.real(v, fmt);
-            let s = &mut self.values.store;
+            let x = self.real(v, fmt);
+            let s = &mut self.store;
             let zero = s.integer(0);
             let p = s.rcmp(RCmp::Lt, x, zero);
             let plain = self.signed(p, magnitude);
-            self.values.halves.numbers.insert(t, (x, plain));
+            self.halves.numbers.insert(t, (x, plain));
         }
         t
     }
@@ -75,10 +74,10 @@ impl Machine<'_> {
     /// True if the sign bit of a value is set, which a number of this magnitude gets.
     pub(super) fn sign(&mut self, fmt: Fmt, v: Val, magnitude: TermId) -> TermId {
         if let Val::Conc(bits) = v {
-            return self.values.store.bool(bits >> (fmt.bits() - 1) & 1 == 1);
+            return self.store.bool(bits >> (fmt.bits() - 1) & 1 == 1);
         }
-        let x = self.values.real(v, fmt);
-        let s = &mut self.values.store;
+        let x = self.real(v, fmt);
+        let s = &mut self.store;
         if s.has_clear_sign(x) {
             return s.bool(false);
         }
@@ -100,8 +99,8 @@ impl Machine<'_> {
             return s.rcmp(RCmp::Lt, x, zero);
         }
         let width = fmt.bits() as u8;
-        let bits = self.values.bits(v, width);
-        let s = &mut self.values.store;
+        let bits = self.bits(v, width);
+        let s = &mut self.store;
         let bit = s.extract(bits, width - 1, 1);
         let one = s.bits(1, 1);
         s.icmp(ICmp::Eq, bit, one)
@@ -109,7 +108,7 @@ impl Machine<'_> {
 
     /// The magnitude with a minus sign where `negative` holds.
     pub(super) fn signed(&mut self, negative: TermId, magnitude: TermId) -> TermId {
-        let s = &mut self.values.store;
+        let s = &mut self.store;
         let n = s.neg(magnitude);
         s.select(negative, n, magnitude)
     }

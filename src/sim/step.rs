@@ -9,15 +9,16 @@
 use crate::kernel::conditions::Seen;
 use crate::kernel::effects::Results;
 use crate::kernel::{Guard, Op, Pc};
-use crate::sim::at::At;
+use crate::sim::at::{At, site};
 use crate::term::TermId;
 use crate::work;
 
 use super::address::provenance::Prov;
 use super::branch::is_harmless;
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::stop::Stop;
 use super::val::Val;
+use super::value::Values;
 use super::warp::{LANES, lanes};
 use super::{DefectKind, UnknownKind, WarningKind};
 
@@ -54,10 +55,17 @@ impl Under {
     }
 }
 
-impl Machine<'_> {
+impl Values {
+    /// Marks where a register that was never written becomes a term.
+    pub(super) fn note_unset(&mut self, _w: usize, pc: Pc) {
+        self.unset_site = pc.0;
+    }
+}
+
+impl Core<'_> {
     /// The truth of a predicate operand in a lane.
     pub(super) fn truth(&mut self, w: usize, g: Guard, lane: usize) -> Val {
-        match self.warps[w].get(g.reg, lane) {
+        match self.threads.warps[w].get(g.reg, lane) {
             Val::Conc(b) => Val::Conc((b & 1 == 1) as u64 ^ g.negated as u64),
             v => {
                 let t = self.values.pred(v);
@@ -77,8 +85,8 @@ impl Machine<'_> {
             return (mask, Under::none());
         };
         self.free_guard(w, mask, g);
-        let sym = self.warps[w].symbolic(g.reg) & mask;
-        let mut yes = self.warps[w].holds(g) & mask & !sym;
+        let sym = self.threads.warps[w].symbolic(g.reg) & mask;
+        let mut yes = self.threads.warps[w].holds(g) & mask & !sym;
         let mut under = Under::none();
         for lane in lanes(sym) {
             match self.truth(w, g, lane) {
@@ -98,12 +106,71 @@ impl Machine<'_> {
         (yes, under)
     }
 
+    /// Ends the run where something was refused that would make it that of one layout, or a limit was reached within an
+    /// instruction.
+    #[inline]
+    pub(super) fn may_go_on(&self) -> Result<(), Stop> {
+        match self.memory.prov.refused || self.threads.late {
+            true => Err(Stop::Finding),
+            false => Ok(()),
+        }
+    }
+
+    /// A guard or branch on a value that was never written is a defect.
+    pub(super) fn check_set(&mut self, w: usize, pc: Pc, under: &Under) -> Result<(), Stop> {
+        for lane in lanes(under.mask) {
+            if self.values.is_poison(under.cond[lane]) {
+                self.poison_used(w, 1 << lane, pc, under.cond[lane], "a condition");
+                return Err(Stop::Finding);
+            }
+        }
+        Ok(())
+    }
+
+    fn indexed_branch(
+        &mut self,
+        (w, mask): (usize, u32),
+        exec: u32,
+        pc: Pc,
+        table: u32,
+        index: crate::kernel::Src,
+    ) -> Result<(), Stop> {
+        self.threads.warps[w].jump(mask & !exec, pc.0 + 1);
+        for lane in lanes(exec) {
+            let v = self.src(w, index, lane);
+            let v = self.values.of_bits_plain(v, 32);
+            let targets = &self.fixed.kernel.tables[table as usize];
+            match v {
+                Val::Conc(i) if (i as usize) < targets.len() => {
+                    let t = targets[i as usize].0;
+                    self.threads.warps[w].jump(1 << lane, t);
+                }
+                Val::Conc(i) => {
+                    let n = targets.len();
+                    let site = site(pc, w, 1 << lane, format!("jumps to entry {i} of {n}"));
+                    self.found.unknown(UnknownKind::Undefined, vec![site], || {
+                        "the index of brx.idx is outside its table: the behaviour is undefined"
+                            .into()
+                    });
+                    return Err(Stop::Finding);
+                }
+                v => {
+                    self.data_dependent_branch(w, 1 << lane, pc, v);
+                    return Err(Stop::Finding);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Machine<'_> {
     /// Executes the instruction at `pc` in the lanes `mask` of warp `w`.
     pub(super) fn step(&mut self, w: usize, mask: u32, pc: Pc) -> Result<Flow, Stop> {
         self.prelude(w, (mask, mask), pc)?;
-        let inst = self.inst(pc);
-        if self.order.in_lock_step() && !computes(&inst.op) {
-            self.order.step(w, mask);
+        let inst = self.core.inst(pc);
+        if self.sync.order.in_lock_step() && !computes(&inst.op) {
+            self.sync.order.step(w, mask);
         }
         if inst.guard.is_none() {
             return match inst.op {
@@ -111,7 +178,7 @@ impl Machine<'_> {
                 _ => self.execute(w, mask, mask, pc, &UNCONDITIONAL),
             };
         }
-        let (yes, under) = self.guarded(w, mask, inst.guard);
+        let (yes, under) = self.core.guarded(w, mask, inst.guard);
         if let Op::Bra { target, .. } = inst.op {
             if under.mask == 0 {
                 if yes == mask {
@@ -120,8 +187,8 @@ impl Machine<'_> {
                 if yes == 0 {
                     return Ok(Flow::Next);
                 } else {
-                    self.warps[w].jump(mask & !yes, pc.0 + 1);
-                    self.warps[w].jump(yes, target.0);
+                    self.core.threads.warps[w].jump(mask & !yes, pc.0 + 1);
+                    self.core.threads.warps[w].jump(yes, target.0);
                 }
                 return Ok(Flow::Set);
             }
@@ -140,7 +207,7 @@ impl Machine<'_> {
             };
         }
         if !is_harmless(pc, &inst.op) {
-            self.check_set(w, pc, &under)?;
+            self.core.check_set(w, pc, &under)?;
         }
         self.execute_guarded((w, mask), yes | under.mask, pc, &under, &under)?;
         Ok(Flow::Next)
@@ -153,42 +220,16 @@ impl Machine<'_> {
         (mask, certain): (u32, u32),
         pc: Pc,
     ) -> Result<(), Stop> {
-        self.stats.warp_instructions += 1;
-        self.stats.thread_instructions += mask.count_ones() as u64;
+        self.core.threads.stats.warp_instructions += 1;
+        self.core.threads.stats.thread_instructions += mask.count_ones() as u64;
         work::spend(mask.count_ones() as u64);
-        self.may_go_on()?;
+        self.core.may_go_on()?;
         self.note_taken(w, mask, pc, Seen::Guard);
-        if self.products.busy(w) {
+        if self.tasks.products.busy(w) {
             self.check_busy(w, (mask, certain), pc)?;
         }
-        if self.fragments.any(w) {
+        if self.tasks.fragments.any(w) {
             self.follow_fragments(w, mask, pc)?;
-        }
-        Ok(())
-    }
-
-    /// Ends the run where something was refused that would make it that of one layout, or a limit was reached within an
-    /// instruction.
-    #[inline]
-    pub(super) fn may_go_on(&self) -> Result<(), Stop> {
-        match self.prov.refused || self.late {
-            true => Err(Stop::Finding),
-            false => Ok(()),
-        }
-    }
-
-    /// Marks where a register that was never written becomes a term.
-    pub(super) fn note_unset(&mut self, _w: usize, pc: Pc) {
-        self.values.unset_site = pc.0;
-    }
-
-    /// A guard or branch on a value that was never written is a defect.
-    pub(super) fn check_set(&mut self, w: usize, pc: Pc, under: &Under) -> Result<(), Stop> {
-        for lane in lanes(under.mask) {
-            if self.is_poison(under.cond[lane]) {
-                self.poison_used(w, 1 << lane, pc, under.cond[lane], "a condition");
-                return Err(Stop::Finding);
-            }
         }
         Ok(())
     }
@@ -204,70 +245,78 @@ impl Machine<'_> {
         guards: &Under,
         under: &Under,
     ) -> Result<(), Stop> {
-        let inst = self.inst(pc);
+        let inst = self.core.inst(pc);
         if !is_selectable(&inst.op) {
             self.ask_for_ways(guards, pc)?;
-            let site = self.site(pc, w, guards.mask, "runs only if input data says so");
-            self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
-                "an instruction with side effects is guarded by a predicate that depends on \
+            let site = site(pc, w, guards.mask, "runs only if input data says so");
+            self.core
+                .found
+                .unknown(UnknownKind::DataDependentBranch, vec![site], || {
+                    "an instruction with side effects is guarded by a predicate that depends on \
                  input data"
-                    .into()
-            });
+                        .into()
+                });
             return Err(Stop::Finding);
         }
         let (mut old, mut carried) = (Vec::new(), Vec::new());
         inst.op.defs(&mut |r| {
             for lane in lanes(guards.mask) {
-                old.push((r, lane, self.warps[w].get(r, lane)));
-                carried.push((r, lane, self.warps[w].prov(r, lane)));
+                old.push((r, lane, self.core.threads.warps[w].get(r, lane)));
+                carried.push((r, lane, self.core.threads.warps[w].prov(r, lane)));
             }
         });
         // An operand counts only where the guard is true.
         let (mut whole, mut changed) = (Vec::new(), Vec::new());
         inst.op.uses(&mut |r| {
             for lane in lanes(guards.mask) {
-                let v = self.warps[w].get(r, lane);
-                let p = self.warps[w].prov(r, lane);
-                let new = self.values.where_true(&[guards.cond[lane]], v);
-                let taken = self.prov_where(p, guards.cond[lane]);
+                let v = self.core.threads.warps[w].get(r, lane);
+                let p = self.core.threads.warps[w].prov(r, lane);
+                let new = self.core.values.where_true(&[guards.cond[lane]], v);
+                let taken = self.core.prov_where(p, guards.cond[lane]);
                 if new != v || taken != p {
                     whole.push((r, lane, v, p));
-                    self.set(w, r, lane, new);
+                    self.core.set(w, r, lane, new);
                     changed.push((r, lane, taken));
                 }
             }
         });
         for (r, lane, p) in changed {
-            self.set_prov(w, r, 1 << lane, p);
+            self.core.set_prov(w, r, 1 << lane, p);
         }
         self.execute(w, mask, exec, pc, under)?;
         let mut written = Vec::new();
         inst.op.defs(&mut |r| written.push(r));
         for (r, lane, v, p) in whole {
             if !written.contains(&r) {
-                self.set(w, r, lane, v);
-                self.set_prov(w, r, 1 << lane, p);
+                self.core.set(w, r, lane, v);
+                self.core.set_prov(w, r, 1 << lane, p);
             }
         }
         let after: Vec<Prov> = carried
             .iter()
-            .map(|c| self.warps[w].prov(c.0, c.1))
+            .map(|c| self.core.threads.warps[w].prov(c.0, c.1))
             .collect();
-        self.note_unset(w, pc);
+        self.core.values.note_unset(w, pc);
         for (r, lane, before) in old {
-            let after = self.warps[w].get(r, lane);
+            let after = self.core.threads.warps[w].get(r, lane);
             // Nobody sees what a register holds that nobody reads.
-            let v = if before == Val::Unset && self.program.readers(r).is_empty() {
+            let v = if before == Val::Unset && self.core.fixed.program.readers(r).is_empty() {
                 after
             } else {
-                let width = self.width(r);
-                self.values.select(guards.cond[lane], after, before, width)
+                let width = self.core.width(r);
+                self.core
+                    .values
+                    .select(guards.cond[lane], after, before, width)
             };
-            self.set(w, r, lane, v);
+            self.core.set(w, r, lane, v);
         }
         for ((r, lane, before), after) in carried.into_iter().zip(after) {
-            let p = self.prov.choice(guards.cond[lane], after, before);
-            self.set_prov(w, r, 1 << lane, p);
+            let p = self
+                .core
+                .memory
+                .prov
+                .choice(guards.cond[lane], after, before);
+            self.core.set_prov(w, r, 1 << lane, p);
         }
         Ok(())
     }
@@ -284,14 +333,17 @@ impl Machine<'_> {
         if self.hold(w, mask, exec, pc, under) {
             return Ok(Flow::Set);
         }
-        self.trails.note(w, self.stats.warp_instructions, pc, exec);
-        self.executed[pc.0 as usize] += u64::from(exec.count_ones());
-        if self.objects.any() {
+        self.core
+            .threads
+            .trails
+            .note(w, self.core.threads.stats.warp_instructions, pc, exec);
+        self.core.threads.executed[pc.0 as usize] += u64::from(exec.count_ones());
+        if self.tasks.objects.any() {
             self.note_act(w, exec, pc)?;
         }
-        let inst = self.inst(pc);
-        if self.watched[pc.0 as usize] && !is_traced(&inst.op) {
-            self.check_operands(w, exec, pc, &inst.op);
+        let inst = self.core.inst(pc);
+        if self.core.memory.watched[pc.0 as usize] && !is_traced(&inst.op) {
+            self.core.check_operands(w, exec, pc, &inst.op);
         }
         match &inst.op {
             Op::Ld {
@@ -312,29 +364,29 @@ impl Machine<'_> {
                 let exec = if only.is_some() { 0 } else { exec };
                 for lane in lanes(exec) {
                     let tid = super::Tid((w * super::warp::LANES + lane) as u32);
-                    match self.strong.on {
+                    match self.sync.strong.on {
                         true => self.strong_fence(tid, *sem, *scope),
-                        false => self.fences.fence(&mut self.order.clocks, tid),
+                        false => self.sync.fences.fence(&mut self.sync.order.clocks, tid),
                     }
                 }
             }
-            Op::GridWait => self.grid_wait(w, exec),
-            Op::GridLaunch => self.grid_launch(w, exec),
+            Op::GridWait => self.sync.grid_wait(w, exec),
+            Op::GridLaunch => self.sync.grid_launch(w, exec),
             Op::Nop => {}
             Op::Printf { result } => {
                 if let Some(off) = result {
-                    let site = self.site(pc, w, exec, "uses the result of vprintf");
-                    let t = self.volatile_bits(32, site);
-                    self.local_result(w, exec, *off, t);
+                    let site = site(pc, w, exec, "uses the result of vprintf");
+                    let t = self.core.values.volatile_bits(32, site);
+                    self.core.local_result(w, exec, *off, t);
                 }
-                let site = self.site(pc, w, exec, "prints");
-                self.warn(WarningKind::Note, vec![site], || {
+                let site = site(pc, w, exec, "prints");
+                self.core.found.warn(WarningKind::Note, vec![site], || {
                     "a call of vprintf was ignored".into()
                 });
             }
             Op::Exit => {
                 self.exit(w, exec)?;
-                self.warps[w].jump(mask & !exec, pc.0 + 1);
+                self.core.threads.warps[w].jump(mask & !exec, pc.0 + 1);
                 return Ok(Flow::Set);
             }
             Op::Trap | Op::Brkpt | Op::AssertFail => {
@@ -343,16 +395,17 @@ impl Machine<'_> {
                     Op::Brkpt => "executes brkpt",
                     _ => "fails an assertion",
                 };
-                let site = self.site(pc, w, exec, what);
-                self.defect(DefectKind::Assertion, vec![site], || {
+                let site = site(pc, w, exec, what);
+                self.core.defect(DefectKind::Assertion, vec![site], || {
                     format!("the kernel {what}")
                 });
                 self.exit(w, exec)?;
-                self.warps[w].jump(mask & !exec, pc.0 + 1);
+                self.core.threads.warps[w].jump(mask & !exec, pc.0 + 1);
                 return Ok(Flow::Set);
             }
             Op::Brx { table, index, .. } => {
-                self.indexed_branch((w, mask), exec, pc, *table, *index)?;
+                self.core
+                    .indexed_branch((w, mask), exec, pc, *table, *index)?;
                 return Ok(Flow::Set);
             }
             Op::Bar { .. }
@@ -362,7 +415,7 @@ impl Machine<'_> {
             | Op::Match { .. }
             | Op::Redux { .. }
             | Op::Elect { .. } => {
-                self.warps[w].jump(mask & !exec, pc.0 + 1);
+                self.core.threads.warps[w].jump(mask & !exec, pc.0 + 1);
                 self.synchronise(w, exec, pc)?;
                 return Ok(Flow::Set);
             }
@@ -371,74 +424,42 @@ impl Machine<'_> {
             }
             Op::Async(op) => return self.asynchronous(w, mask, exec, pc, op),
             Op::CpAsync { .. } => self.copy_async(w, exec, pc, under)?,
-            Op::CpAsyncCommit => self.commit_copies(w, exec),
+            Op::CpAsyncCommit => self.tasks.commit_copies(w, exec),
             Op::CpAsyncWait { pending } => self.wait_copies(w, exec, *pending),
             Op::ActiveMask { dst } => {
                 for lane in lanes(exec) {
-                    if let Some(converged) = self.mode.lanes {
+                    if let Some(converged) = self.core.fixed.mode.lanes {
                         let named = converged.with(lane, exec);
-                        self.set(w, *dst, lane, Val::Conc(u64::from(named)));
+                        self.core.set(w, *dst, lane, Val::Conc(u64::from(named)));
                         continue;
                     }
-                    let site = self.site(pc, w, 1 << lane, "reads the active mask");
-                    let t = self.volatile_bits(32, site);
-                    self.set(w, *dst, lane, Val::Bits(t));
+                    let site = site(pc, w, 1 << lane, "reads the active mask");
+                    let t = self.core.values.volatile_bits(32, site);
+                    self.core.set(w, *dst, lane, Val::Bits(t));
                 }
             }
             Op::CallDepth => {
-                let site = self.site(pc, w, exec, "calls too deep");
-                self.unknown(UnknownKind::CallDepth, vec![site], || {
-                    format!("calls nest deeper than {}", crate::kernel::MAX_CALL_DEPTH)
-                });
+                let site = site(pc, w, exec, "calls too deep");
+                self.core
+                    .found
+                    .unknown(UnknownKind::CallDepth, vec![site], || {
+                        format!("calls nest deeper than {}", crate::kernel::MAX_CALL_DEPTH)
+                    });
                 return Err(Stop::Finding);
             }
             Op::Unsupported(text) => {
-                let text = &self.kernel.texts[*text as usize];
-                let site = self.site(pc, w, exec, "is executed");
-                self.unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
-                    format!("{text} is not supported")
-                });
+                let text = &self.core.fixed.kernel.texts[*text as usize];
+                let site = site(pc, w, exec, "is executed");
+                self.core
+                    .found
+                    .unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
+                        format!("{text} is not supported")
+                    });
                 return Err(Stop::Finding);
             }
             op => self.compute_shared(w, exec, pc, op)?,
         }
         Ok(Flow::Next)
-    }
-
-    fn indexed_branch(
-        &mut self,
-        (w, mask): (usize, u32),
-        exec: u32,
-        pc: Pc,
-        table: u32,
-        index: crate::kernel::Src,
-    ) -> Result<(), Stop> {
-        self.warps[w].jump(mask & !exec, pc.0 + 1);
-        for lane in lanes(exec) {
-            let v = self.src(w, index, lane);
-            let v = self.values.of_bits_plain(v, 32);
-            let targets = &self.kernel.tables[table as usize];
-            match v {
-                Val::Conc(i) if (i as usize) < targets.len() => {
-                    let t = targets[i as usize].0;
-                    self.warps[w].jump(1 << lane, t);
-                }
-                Val::Conc(i) => {
-                    let n = targets.len();
-                    let site = self.site(pc, w, 1 << lane, format!("jumps to entry {i} of {n}"));
-                    self.unknown(UnknownKind::Undefined, vec![site], || {
-                        "the index of brx.idx is outside its table: the behaviour is undefined"
-                            .into()
-                    });
-                    return Err(Stop::Finding);
-                }
-                v => {
-                    self.data_dependent_branch(w, 1 << lane, pc, v);
-                    return Err(Stop::Finding);
-                }
-            }
-        }
-        Ok(())
     }
 }
 

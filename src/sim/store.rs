@@ -8,14 +8,14 @@
 use crate::answer::AssumptionKind;
 use crate::answer::kinds::REAL_EQUAL;
 use crate::kernel::{Access, Addr, IntTy, NumTy, Pc, Space, Src};
-use crate::sim::at::At;
+use crate::sim::at::{At, site};
 use crate::sim::order::Batch;
 use crate::spec::Role;
 
 use super::access::later_lane;
 use super::address::derive::Arg;
 use super::address::provenance::Prov;
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::memory::RegionKind;
 use super::place::{Target, local_stride};
 use super::race::{Conflict, Kind, SameWrite};
@@ -31,6 +31,198 @@ use crate::term::{Agreement, TermId};
 /// The assumption about readers of what several threads wrote.
 const ONE_WINNER: &str = "of equal values that threads write unordered, all who read the place afterwards see the same one";
 
+impl Values {
+    /// A value where a condition holds that decides choices below it.
+    fn decided_under(&mut self, cond: TermId, v: Val) -> Val {
+        match v {
+            Val::Real(f, t) => Val::Real(f, self.store.decided_under(cond, t)),
+            Val::Bits(t) => {
+                let t = self.store.decided_under(cond, t);
+                self.of_bits(t)
+            }
+            v => v,
+        }
+    }
+}
+
+impl Core<'_> {
+    /// An element is written: what other CTAs must know is whether the value that was written before changes.
+    #[inline]
+    fn note_change(&mut self, region: RegionId, (at, bytes): (u64, u32), v: Val) {
+        if self.memory.footprint.on()
+            && self.memory.regions[region.0 as usize].was_written(at, bytes)
+        {
+            self.compare_with_written(region, (at, bytes), v);
+        }
+    }
+
+    /// Stores words whose values are absent.
+    fn store_absent(
+        &mut self,
+        region: RegionId,
+        mask: u32,
+        offs: &[u64; LANES],
+        (byte, elem): (u64, u32),
+    ) {
+        if self.memory.footprint.on() {
+            for lane in lanes(mask) {
+                self.note_change(region, (offs[lane] + byte, elem), Val::Absent);
+            }
+        }
+        let cells = &mut self.memory.regions[region.0 as usize];
+        cells.store_absent(mask, offs, byte, elem);
+    }
+
+    #[cold]
+    fn compare_with_written(&mut self, region: RegionId, (at, bytes): (u64, u32), v: Val) {
+        let ty = NumTy::Int(IntTy {
+            width: (bytes * 8) as u8,
+            signed: false,
+        });
+        let r = &mut self.memory.regions[region.0 as usize];
+        let RegionKind::Array(array) = r.kind else {
+            return;
+        };
+        // Where CTAs meet, a run without values is made again.
+        let changes = self.values.omits || {
+            let old = r.load_beneath(&mut self.values, at, ty, u32::MAX);
+            let width = (bytes * 8) as u8;
+            self.values.bits(old, width) != self.values.bits(v, width)
+        };
+        if changes {
+            self.memory.footprint.change(Change {
+                array,
+                start: at,
+                end: at + u64::from(bytes),
+            });
+        }
+    }
+
+    /// True if nothing is to be said about a write to a region.
+    fn is_plain(&self, region: RegionId) -> bool {
+        let r = &self.memory.regions[region.0 as usize];
+        match r.kind {
+            RegionKind::Array(a) => !r.read_only && self.fixed.arrays[a].role != Some(Role::In),
+            RegionKind::Param => false,
+            RegionKind::Shared | RegionKind::Local => true,
+        }
+    }
+
+    /// Stores the sources of all lanes, without conditions or conflicts.
+    fn store_lanes(
+        &mut self,
+        At { w, exec, pc }: At,
+        region: RegionId,
+        offs: &[u64; LANES],
+        srcs: &[Option<Src>],
+        elem: u32,
+    ) {
+        self.values.note_unset(w, pc);
+        for (k, s) in srcs.iter().enumerate() {
+            let Some(s) = s else { continue };
+            let byte = (k as u32 * elem) as u64;
+            let carries = match s {
+                Src::Reg(r) => self.threads.warps[w].carried(*r) & exec != 0,
+                _ => true,
+            };
+            let absent = match s {
+                Src::Reg(r) if elem >= 4 => self.threads.warps[w].absent(*r) & exec,
+                _ => 0,
+            };
+            if absent != 0 {
+                self.store_absent(region, absent, offs, (byte, elem));
+            }
+            for lane in lanes(exec & !absent) {
+                let v = self.src(w, *s, lane);
+                let v = match v {
+                    Val::Conc(_) | Val::Absent => v,
+                    Val::Real(f, _) if f.bits() == elem * 8 => v,
+                    _ => self.values.of_bits_plain(v, (elem * 8) as u8),
+                };
+                let p = if carries {
+                    self.src_part(w, *s, lane, elem * 8)
+                } else {
+                    Prov::NONE
+                };
+                self.note_change(region, (offs[lane] + byte, elem), v);
+                let r = &mut self.memory.regions[region.0 as usize];
+                if p.is_none() && (elem >= 4 || !r.has_carried()) {
+                    r.store(&mut self.values, offs[lane] + byte, elem, v);
+                } else {
+                    self.put(region, (offs[lane] + byte, elem), Arg { v, p }, pc);
+                }
+            }
+        }
+    }
+
+    /// What memory holds after writes of values that are equal over the reals: the bits of one of them, the same ones for
+    /// all that read it. Whoever reads before the last of these writes is in a race with that.
+    fn left_of(&mut self, bits: TermId) -> Val {
+        let Values {
+            store,
+            trees,
+            fresh,
+            ..
+        } = &mut self.values;
+        let t = match trees {
+            None => store.faced(bits),
+            Some(_) => {
+                self.found
+                    .assumptions
+                    .insert(AssumptionKind::OneWinner.says(ONE_WINNER));
+                store.won(bits, || {
+                    *fresh += 1;
+                    *fresh - 1
+                })
+            }
+        };
+        self.values.of_bits(t)
+    }
+
+    /// True for writes that race with no other such, whatever they write.
+    fn are_strong(&self, c: &SameWrite) -> bool {
+        [&c.earlier, &c.later]
+            .iter()
+            .all(|p| self.fixed.kernel.is_strong(p.pc))
+    }
+
+    pub(super) fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {
+        let r = &self.memory.regions[t.region.0 as usize];
+        let a = match r.kind {
+            RegionKind::Array(a) => a,
+            RegionKind::Param => {
+                let site = site(pc, w, 1 << t.lane, "writes a parameter");
+                return self.found.unknown(UnknownKind::Undefined, vec![site], || {
+                    "a store to the parameters of a kernel is undefined".into()
+                });
+            }
+            RegionKind::Shared | RegionKind::Local => return,
+        };
+        if r.read_only {
+            let site = site(pc, w, 1 << t.lane, "writes constant memory");
+            self.found.unknown(UnknownKind::Undefined, vec![site], || {
+                "a store to constant memory is undefined".into()
+            });
+        } else if self.fixed.arrays[a].role == Some(Role::In) {
+            let place = self.place(t.region, t.off as u64, 1);
+            let site = site(pc, w, 1 << t.lane, format!("writes {place}"));
+            let name = &self.fixed.arrays[a].name;
+            self.found.warn(WarningKind::WriteToInput, vec![site], || {
+                format!("{name} is bound as an input and is written")
+            });
+        }
+    }
+
+    /// Stores the unspecified result of a call into its `.param` variable.
+    pub(super) fn local_result(&mut self, w: usize, exec: u32, off: u32, t: TermId) {
+        for lane in lanes(exec) {
+            let rank = (self.threads.warps[w].first as usize + lane) as u64;
+            let at = rank * local_stride(self.fixed.kernel.local_bytes) + off as u64;
+            self.memory.regions[LOCAL.0 as usize].store(&mut self.values, at, 4, Val::Bits(t));
+        }
+    }
+}
+
 impl Machine<'_> {
     /// `st`.
     pub(super) fn store(
@@ -43,15 +235,17 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let path = self.on_path(exec, access.space, under);
         let under = path.as_ref().unwrap_or(under);
-        self.stats.accesses += exec.count_ones() as u64;
-        self.effects += u64::from(access.space != Space::Local);
+        self.core.threads.stats.accesses += exec.count_ones() as u64;
+        self.core.threads.effects += u64::from(access.space != Space::Local);
         let elem = access.ty.bits() / 8;
         let elems = (elem, srcs.len() as u32);
         let size = elem * elems.1;
-        let kind = self.fences.kind(access, true);
+        let kind = self.sync.fences.kind(access, true);
         let mut offs = [0; LANES];
         let uniform = match under.mask {
-            0 => self.uniform((w, exec), access.space, addr, size, &mut offs),
+            0 => self
+                .core
+                .uniform((w, exec), access.space, addr, size, &mut offs),
             _ => None,
         };
         let (targets, conflicts) = match uniform {
@@ -59,9 +253,10 @@ impl Machine<'_> {
                 let region = landing.region;
                 let batch = Batch::of(region, &offs, elems, kind);
                 let found = self.order_batch(At { w, exec, pc }, &batch)?;
-                let simple = found.is_empty() && !self.order.by_value.on();
-                if simple && kind == Kind::Write && self.is_plain(region) {
-                    self.store_lanes(At { w, exec, pc }, region, &offs, srcs, elem);
+                let simple = found.is_empty() && !self.sync.order.by_value.on();
+                if simple && kind == Kind::Write && self.core.is_plain(region) {
+                    self.core
+                        .store_lanes(At { w, exec, pc }, region, &offs, srcs, elem);
                     return Ok(());
                 }
                 let order: Vec<usize> = lanes(exec).collect();
@@ -98,22 +293,22 @@ impl Machine<'_> {
             if i % LANES == LANES - 1 && self.is_late() {
                 return Err(Stop::Finding);
             }
-            self.note_role(w, pc, t);
+            self.core.note_role(w, pc, t);
             let (region, off, lane, cond) = (t.region, t.off as u64, t.lane, t.cond);
             let overlap;
             (overlap, rest) = rest.split_at(rest.partition_point(|c| c.0 <= i));
             for (k, s) in srcs.iter().enumerate() {
                 let Some(s) = s else { continue };
                 let at = off + (k as u32 * elem) as u64;
-                let v = self.src(w, *s, lane);
+                let v = self.core.src(w, *s, lane);
                 if v == Val::Unset {
-                    self.note_unset(w, pc);
+                    self.core.values.note_unset(w, pc);
                 }
                 let v = match v {
                     Val::Conc(_) => v,
                     Val::Real(f, _) if f.bits() == elem * 8 => v,
                     Val::Absent => v,
-                    _ => self.values.of_bits_plain(v, (elem * 8) as u8),
+                    _ => self.core.values.of_bits_plain(v, (elem * 8) as u8),
                 };
                 let same_size = if let NumTy::Float(_) = access.ty {
                     access.ty
@@ -124,102 +319,40 @@ impl Machine<'_> {
                     })
                 };
                 let raw = v;
-                if self.order.by_value.on() {
+                if self.sync.order.by_value.on() {
                     self.check_made(lane, at, v, (elem * 8) as u8);
                 }
                 let v = match cond {
                     None => v,
                     Some(c) => {
-                        let v = self.decided_under(c, v);
+                        let v = self.core.values.decided_under(c, v);
                         if srcs.len() == 1 {
                             self.note_guarded_value(w, pc, t, (elem * 8) as u8, v);
                         }
-                        let to = &mut self.regions[region.0 as usize];
-                        let old = to.load_beneath(&mut self.values, at, same_size, pc.0);
+                        let to = &mut self.core.memory.regions[region.0 as usize];
+                        let old = to.load_beneath(&mut self.core.values, at, same_size, pc.0);
                         let kept = to.kept();
-                        let v = self.values.select(c, v, old, (elem * 8) as u8);
-                        self.values.where_written(v, kept)
+                        let v = self.core.values.select(c, v, old, (elem * 8) as u8);
+                        self.core.values.where_written(v, kept)
                     }
                 };
                 let mut v = v;
                 for (_, c) in overlap.iter().filter(|c| c.1.offset == at) {
                     v = self.same_value(region, (at, elem), (v, raw), same_size, c);
                 }
-                let new = self.src_part(w, *s, lane, elem * 8);
+                let new = self.core.src_part(w, *s, lane, elem * 8);
                 let p = match cond {
                     None => new,
                     Some(c) => {
-                        let old = self.load_prov(region, at, elem);
-                        self.prov.choice(c, new, old)
+                        let old = self.core.memory.load_prov(region, at, elem);
+                        self.core.memory.prov.choice(c, new, old)
                     }
                 };
-                self.note_change(region, (at, elem), v);
-                self.put(region, (at, elem), Arg { v, p }, pc);
+                self.core.note_change(region, (at, elem), v);
+                self.core.put(region, (at, elem), Arg { v, p }, pc);
             }
         }
         Ok(())
-    }
-
-    /// A value where a condition holds that decides choices below it.
-    fn decided_under(&mut self, cond: TermId, v: Val) -> Val {
-        match v {
-            Val::Real(f, t) => Val::Real(f, self.values.store.decided_under(cond, t)),
-            Val::Bits(t) => {
-                let t = self.values.store.decided_under(cond, t);
-                self.values.of_bits(t)
-            }
-            v => v,
-        }
-    }
-
-    /// An element is written: what other CTAs must know is whether the value that was written before changes.
-    #[inline]
-    fn note_change(&mut self, region: RegionId, (at, bytes): (u64, u32), v: Val) {
-        if self.footprint.on() && self.regions[region.0 as usize].was_written(at, bytes) {
-            self.compare_with_written(region, (at, bytes), v);
-        }
-    }
-
-    /// Stores words whose values are absent.
-    fn store_absent(
-        &mut self,
-        region: RegionId,
-        mask: u32,
-        offs: &[u64; LANES],
-        (byte, elem): (u64, u32),
-    ) {
-        if self.footprint.on() {
-            for lane in lanes(mask) {
-                self.note_change(region, (offs[lane] + byte, elem), Val::Absent);
-            }
-        }
-        let cells = &mut self.regions[region.0 as usize];
-        cells.store_absent(mask, offs, byte, elem);
-    }
-
-    #[cold]
-    fn compare_with_written(&mut self, region: RegionId, (at, bytes): (u64, u32), v: Val) {
-        let ty = NumTy::Int(IntTy {
-            width: (bytes * 8) as u8,
-            signed: false,
-        });
-        let r = &mut self.regions[region.0 as usize];
-        let RegionKind::Array(array) = r.kind else {
-            return;
-        };
-        // Where CTAs meet, a run without values is made again.
-        let changes = self.values.omits || {
-            let old = r.load_beneath(&mut self.values, at, ty, u32::MAX);
-            let width = (bytes * 8) as u8;
-            self.values.bits(old, width) != self.values.bits(v, width)
-        };
-        if changes {
-            self.footprint.change(Change {
-                array,
-                start: at,
-                end: at + u64::from(bytes),
-            });
-        }
     }
 
     /// Follows what flags publish. An access under a condition publishes nothing for sure.
@@ -231,77 +364,21 @@ impl Machine<'_> {
         kind: Kind,
         access: &Access,
     ) {
-        if !kind.strong() || !self.fences.present {
+        if !kind.strong() || !self.sync.fences.present {
             return;
         }
-        self.strong.conditional |= targets.iter().any(|t| t.cond.is_some());
+        self.sync.strong.conditional |= targets.iter().any(|t| t.cond.is_some());
         for t in targets.iter().filter(|t| t.cond.is_none()) {
             let tid = Tid((w * LANES + t.lane) as u32);
             let off = t.off as u64;
-            if self.strong.on {
+            if self.sync.strong.on {
                 self.strong_event(tid, (pc, access), (t.region, off), elems, kind);
                 continue;
             }
-            let (clocks, bytes) = (&mut self.order.clocks, elems.0 * elems.1);
-            self.fences
+            let (clocks, bytes) = (&mut self.sync.order.clocks, elems.0 * elems.1);
+            self.sync
+                .fences
                 .access(clocks, tid, (t.region, off, bytes), (kind, access.sem));
-        }
-    }
-
-    /// True if nothing is to be said about a write to a region.
-    fn is_plain(&self, region: RegionId) -> bool {
-        let r = &self.regions[region.0 as usize];
-        match r.kind {
-            RegionKind::Array(a) => !r.read_only && self.arrays[a].role != Some(Role::In),
-            RegionKind::Param => false,
-            RegionKind::Shared | RegionKind::Local => true,
-        }
-    }
-
-    /// Stores the sources of all lanes, without conditions or conflicts.
-    fn store_lanes(
-        &mut self,
-        At { w, exec, pc }: At,
-        region: RegionId,
-        offs: &[u64; LANES],
-        srcs: &[Option<Src>],
-        elem: u32,
-    ) {
-        self.note_unset(w, pc);
-        for (k, s) in srcs.iter().enumerate() {
-            let Some(s) = s else { continue };
-            let byte = (k as u32 * elem) as u64;
-            let carries = match s {
-                Src::Reg(r) => self.warps[w].carried(*r) & exec != 0,
-                _ => true,
-            };
-            let absent = match s {
-                Src::Reg(r) if elem >= 4 => self.warps[w].absent(*r) & exec,
-                _ => 0,
-            };
-            if absent != 0 {
-                self.store_absent(region, absent, offs, (byte, elem));
-            }
-            for lane in lanes(exec & !absent) {
-                let v = self.src(w, *s, lane);
-                let v = match v {
-                    Val::Conc(_) | Val::Absent => v,
-                    Val::Real(f, _) if f.bits() == elem * 8 => v,
-                    _ => self.values.of_bits_plain(v, (elem * 8) as u8),
-                };
-                let p = if carries {
-                    self.src_part(w, *s, lane, elem * 8)
-                } else {
-                    Prov::NONE
-                };
-                self.note_change(region, (offs[lane] + byte, elem), v);
-                let r = &mut self.regions[region.0 as usize];
-                if p.is_none() && (elem >= 4 || !r.has_carried()) {
-                    r.store(&mut self.values, offs[lane] + byte, elem, v);
-                } else {
-                    self.put(region, (offs[lane] + byte, elem), Arg { v, p }, pc);
-                }
-            }
         }
     }
 
@@ -320,13 +397,21 @@ impl Machine<'_> {
         if self.excluded((&c.earlier, &c.later), region, c.offset) {
             return v;
         }
-        let old = self.regions[region.0 as usize].load(&mut self.values, at, ty, c.later.pc.0);
+        let old = self.core.memory.regions[region.0 as usize].load(
+            &mut self.core.values,
+            at,
+            ty,
+            c.later.pc.0,
+        );
         let width = (bytes * 8) as u8;
-        let (a, b) = (self.values.bits(old, width), self.values.bits(v, width));
-        let agreement = self.values.store.agreement(a, b);
-        let computed = self.values.store.takes_made(a, b);
+        let (a, b) = (
+            self.core.values.bits(old, width),
+            self.core.values.bits(v, width),
+        );
+        let agreement = self.core.values.store.agreement(a, b);
+        let computed = self.core.values.store.takes_made(a, b);
         let left = match agreement != Agreement::Same && computed {
-            true => self.left_of(b),
+            true => self.core.left_of(b),
             false => v,
         };
         let (warning, how) = match (agreement, computed) {
@@ -340,12 +425,12 @@ impl Machine<'_> {
         // Of many pairs of two instructions one is described.
         if agrees
             && c.otherwise != Conflict::Conditional
-            && let Some(known) = self.found.warned(warning, [c.earlier.pc, c.later.pc])
+            && let Some(known) = self.core.found.warned(warning, [c.earlier.pc, c.later.pc])
         {
             known.count += 1;
             return left;
         }
-        let place = self.place(region, at, bytes);
+        let place = self.core.place(region, at, bytes);
         let sites: Vec<super::Site> = [&c.earlier, &c.later]
             .map(|p| super::Site::new(p.pc, vec![p.thread], format!("writes {place}")))
             .into();
@@ -353,32 +438,42 @@ impl Machine<'_> {
             |how: &str| format!("{place} is written by threads that nothing orders, with {how}");
         let same = || with(how);
         if c.otherwise == Conflict::Conditional {
-            let v = self.values.bits(written, width);
+            let v = self.core.values.bits(written, width);
             self.guarded_same_value(c, a, v, (sites, same()));
             return left;
         }
         if agrees {
-            self.warn(warning, sites, same);
+            self.core.found.warn(warning, sites, same);
             return left;
         }
         let message =
             format!("{place} is written by two threads that nothing orders, with different values");
         let known = matches!((old, v), (Val::Conc(_), Val::Conc(_)));
         if !c.current {
-            self.unknown(UnknownKind::Undecided, sites, || {
+            self.core.found.unknown(UnknownKind::Undecided, sites, || {
                 format!("{place} is written by several threads that nothing orders")
             });
-        } else if known && self.mode.has_numbers() && c.within && c.otherwise == Conflict::Race {
+        } else if known
+            && self.core.fixed.mode.has_numbers()
+            && c.within
+            && c.otherwise == Conflict::Race
+        {
             // Sums of one warp that are equal over the reals have several last bits on numbers; whoever runs on numbers asks
             // whether they are equal (`race::excuses_instances`).
-            self.warn(WarningKind::RealEqualWrite, sites, || with(REAL_EQUAL));
-        } else if known || c.otherwise != Conflict::Race || self.are_strong(c) {
-            self.add_race(c.otherwise, c);
+            self.core
+                .found
+                .warn(WarningKind::RealEqualWrite, sites, || with(REAL_EQUAL));
+        } else if known || c.otherwise != Conflict::Race || self.core.are_strong(c) {
+            self.sync.add_race(c.otherwise, c);
         } else {
-            if !self.compared.insert((a, b, c.earlier.pc, c.later.pc)) {
+            if !self
+                .conditions
+                .compared
+                .insert((a, b, c.earlier.pc, c.later.pc))
+            {
                 return left;
             }
-            self.pending.push(Obligation {
+            self.conditions.pending.push(Obligation {
                 equal: (a, b),
                 warning: super::Finding::new(warning, same()).at(sites.clone()),
                 otherwise: super::Otherwise::Defect(
@@ -387,68 +482,5 @@ impl Machine<'_> {
             });
         }
         left
-    }
-
-    /// What memory holds after writes of values that are equal over the reals: the bits of one of them, the same ones for
-    /// all that read it. Whoever reads before the last of these writes is in a race with that.
-    fn left_of(&mut self, bits: TermId) -> Val {
-        let Values { store, trees, .. } = &mut self.values;
-        let t = match trees {
-            None => store.faced(bits),
-            Some(_) => {
-                self.found
-                    .assumptions
-                    .insert(AssumptionKind::OneWinner.says(ONE_WINNER));
-                let serial = &mut self.fresh;
-                store.won(bits, || {
-                    *serial += 1;
-                    *serial - 1
-                })
-            }
-        };
-        self.values.of_bits(t)
-    }
-
-    /// True for writes that race with no other such, whatever they write.
-    fn are_strong(&self, c: &SameWrite) -> bool {
-        [&c.earlier, &c.later]
-            .iter()
-            .all(|p| self.kernel.is_strong(p.pc))
-    }
-
-    pub(super) fn note_role(&mut self, w: usize, pc: Pc, t: &Target) {
-        let r = &self.regions[t.region.0 as usize];
-        let a = match r.kind {
-            RegionKind::Array(a) => a,
-            RegionKind::Param => {
-                let site = self.site(pc, w, 1 << t.lane, "writes a parameter");
-                return self.unknown(UnknownKind::Undefined, vec![site], || {
-                    "a store to the parameters of a kernel is undefined".into()
-                });
-            }
-            RegionKind::Shared | RegionKind::Local => return,
-        };
-        if r.read_only {
-            let site = self.site(pc, w, 1 << t.lane, "writes constant memory");
-            self.unknown(UnknownKind::Undefined, vec![site], || {
-                "a store to constant memory is undefined".into()
-            });
-        } else if self.arrays[a].role == Some(Role::In) {
-            let place = self.place(t.region, t.off as u64, 1);
-            let site = self.site(pc, w, 1 << t.lane, format!("writes {place}"));
-            let name = &self.arrays[a].name;
-            self.warn(WarningKind::WriteToInput, vec![site], || {
-                format!("{name} is bound as an input and is written")
-            });
-        }
-    }
-
-    /// Stores the unspecified result of a call into its `.param` variable.
-    pub(super) fn local_result(&mut self, w: usize, exec: u32, off: u32, t: TermId) {
-        for lane in lanes(exec) {
-            let rank = (self.warps[w].first as usize + lane) as u64;
-            let at = rank * local_stride(self.kernel.local_bytes) + off as u64;
-            self.regions[LOCAL.0 as usize].store(&mut self.values, at, 4, Val::Bits(t));
-        }
     }
 }

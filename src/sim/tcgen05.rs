@@ -6,11 +6,11 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Lanes, Pc, Space, Src, TensorOp};
-use crate::sim::at::At;
+use crate::sim::at::{At, site};
 
 use super::DefectKind;
 use super::clock::Actor;
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::proxy::Through;
 use super::race::Kind;
 use super::step::{Flow, Under};
@@ -27,6 +27,42 @@ pub(super) struct Issue {
     pub agents: Actor,
 }
 
+impl Core<'_> {
+    /// A known 32-bit value of a lane.
+    pub(super) fn tensor_word(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        s: Src,
+    ) -> Result<u64, Stop> {
+        let v = self.src(w, s, lane);
+        match self.values.of_bits_plain(v, 32) {
+            Val::Conc(n) => Ok(n & 0xffff_ffff),
+            v => {
+                self.data_dependent_address(w, 1 << lane, pc, v);
+                Err(Stop::Finding)
+            }
+        }
+    }
+
+    /// A known 32-bit value that all lanes give alike, plus an offset.
+    fn same_word(&mut self, w: usize, pc: Pc, s: Src, offset: i64) -> Result<u64, Stop> {
+        let first = self.tensor_word(w, 0, pc, s)?;
+        for lane in 1..LANES {
+            if self.tensor_word(w, lane, pc, s)? != first {
+                let name = self.collective_name(pc);
+                let site = site(pc, w, 1 | 1 << lane, "is executed");
+                self.defect(DefectKind::BarrierMisuse, vec![site], || {
+                    format!("the lanes of a warp give different operands of {name}: all must give the same")
+                });
+                return Err(Stop::Finding);
+            }
+        }
+        Ok(first.wrapping_add_signed(offset) & 0xffff_ffff)
+    }
+}
+
 impl Machine<'_> {
     /// Executes an operation in the lanes `exec` of a warp.
     pub(super) fn tensor_op(
@@ -36,7 +72,7 @@ impl Machine<'_> {
         pc: Pc,
         op: &TensorOp,
     ) -> Result<Flow, Stop> {
-        self.note_unset(w, pc);
+        self.core.values.note_unset(w, pc);
         match op {
             TensorOp::Alloc { .. } | TensorOp::Dealloc { .. } | TensorOp::Relinquish(_) => {
                 return self.tensor_columns(w, pc, op);
@@ -45,36 +81,42 @@ impl Machine<'_> {
                 let cells = self.tensor_move((w, pc), *lanes, *at, dsts.len(), false)?;
                 for (i, (row, column)) in cells.into_iter().enumerate() {
                     let v = self.tensor_cell(w, 1 << (i % LANES), pc, row, column);
-                    self.set(w, dsts[i / LANES], i % LANES, v);
+                    self.core.set(w, dsts[i / LANES], i % LANES, v);
                 }
-                let load = self.tensor.last();
-                self.begin_load(w, pc, load, dsts);
+                let load = self.tasks.tensor.last();
+                self.tasks.begin_load(w, pc, load, dsts);
             }
             TensorOp::Store { lanes, at, srcs } => {
                 let cells = self.tensor_move((w, pc), *lanes, *at, srcs.len(), true)?;
                 for (i, (row, column)) in cells.into_iter().enumerate() {
-                    let v = self.src(w, srcs[i / LANES], i % LANES);
-                    self.tensor.set(row, column, v);
+                    let v = self.core.src(w, srcs[i / LANES], i % LANES);
+                    self.tasks.tensor.set(row, column, v);
                 }
-                if let Some(agents) = self.tensor.moving[&(w, true)].last().copied() {
+                if let Some(agents) = self.tasks.tensor.moving[&(w, true)].last().copied() {
                     self.store_labels(w, srcs, agents);
                 }
             }
             TensorOp::Wait(store) => {
                 if !*store {
-                    self.end_loads(w);
+                    self.tasks.end_loads(w);
                 }
                 // All lanes wait together for the operations of all.
-                let clocks = &mut self.order.clocks;
+                let clocks = &mut self.sync.order.clocks;
                 let event = clocks.new_event();
-                for who in self.tensor.moving.remove(&(w, *store)).unwrap_or_default() {
+                for who in self
+                    .tasks
+                    .tensor
+                    .moving
+                    .remove(&(w, *store))
+                    .unwrap_or_default()
+                {
                     clocks.join_event(who, u32::MAX, event);
                 }
                 clocks.observe(event, w as u32, u32::MAX);
             }
             TensorOp::Mma(m) => {
                 for lane in lanes(exec) {
-                    let agents = self.order.clocks.fork(w as u32);
+                    let agents = self.sync.order.clocks.fork(w as u32);
                     let issue = Issue {
                         w,
                         lane,
@@ -91,7 +133,7 @@ impl Machine<'_> {
                 pair,
             } => {
                 for lane in lanes(exec) {
-                    let agents = self.order.clocks.fork(w as u32);
+                    let agents = self.sync.order.clocks.fork(w as u32);
                     let issue = Issue {
                         w,
                         lane,
@@ -135,18 +177,22 @@ impl Machine<'_> {
                 columns: n,
                 ..
             } => {
-                let n = self.same_word(w, pc, *n, 0)?;
-                let agents = pair.then(|| self.order.clocks.fork(w as u32));
-                let of_pair = agents.map(|a| (a, self.tensor_given(partner)));
+                let n = self.core.same_word(w, pc, *n, 0)?;
+                let agents = pair.then(|| self.sync.order.clocks.fork(w as u32));
+                let of_pair = agents.map(|a| (a, self.tasks.tensor_given(partner)));
                 let first = self.tensor_alloc(w, pc, n, of_pair)?;
                 self.tensor_tell(w, pc, (*space, *addr), first)?;
                 (given, columns) = (agents.map(|a| (a, first)), Some(n));
             }
             TensorOp::Dealloc { at, columns: n, .. } => {
-                let at = self.same_word(w, pc, *at, 0)?;
-                let n = self.same_word(w, pc, *n, 0)?;
+                let at = self.core.same_word(w, pc, *at, 0)?;
+                let n = self.core.same_word(w, pc, *n, 0)?;
                 let peer = match pair {
-                    true => self.team.peer(w, self.team.rank(w) ^ 1),
+                    true => self
+                        .core
+                        .fixed
+                        .team
+                        .peer(w, self.core.fixed.team.rank(w) ^ 1),
                     false => None,
                 };
                 self.tensor_free(w, pc, (at, n), peer)?;
@@ -172,15 +218,20 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let mut to = self.targets(At { w, exec: 1, pc }, space, addr, &Under::none())?;
         self.check(w, pc, &mut to, 4, true);
-        self.order.through = Through::Word;
+        self.sync.order.through = Through::Word;
         let conflicts = self.order_accesses((w, pc), &to, (4, 1), Kind::Write, false);
-        self.order.through = Through::Thread;
+        self.sync.order.through = Through::Thread;
         for (_, c) in &conflicts? {
-            self.add_race(c.otherwise, c);
+            self.sync.add_race(c.otherwise, c);
         }
         for t in to {
-            let region = &mut self.regions[t.region.0 as usize];
-            region.store(&mut self.values, t.off as u64, 4, Val::Conc(first as u64));
+            let region = &mut self.core.memory.regions[t.region.0 as usize];
+            region.store(
+                &mut self.core.values,
+                t.off as u64,
+                4,
+                Val::Conc(first as u64),
+            );
         }
         Ok(())
     }
@@ -194,50 +245,16 @@ impl Machine<'_> {
         row: usize,
         column: usize,
     ) -> Val {
-        let v = self.tensor.get(row, column);
+        let v = self.tasks.tensor.get(row, column);
         if v != Val::Unset {
             return v;
         }
-        if !self.unset_sites.contains_key(&pc) {
+        if !self.core.memory.unset_sites.contains_key(&pc) {
             let text = format!("reads lane {row}, column {column} of tensor memory, never written");
-            let site = self.site(pc, w, mask, text);
-            self.unset_sites.insert(pc, site);
+            let site = site(pc, w, mask, text);
+            self.core.memory.unset_sites.insert(pc, site);
         }
-        Val::Bits(self.values.store.poison(32, pc.0))
-    }
-
-    /// A known 32-bit value of a lane.
-    pub(super) fn tensor_word(
-        &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        s: Src,
-    ) -> Result<u64, Stop> {
-        let v = self.src(w, s, lane);
-        match self.values.of_bits_plain(v, 32) {
-            Val::Conc(n) => Ok(n & 0xffff_ffff),
-            v => {
-                self.data_dependent_address(w, 1 << lane, pc, v);
-                Err(Stop::Finding)
-            }
-        }
-    }
-
-    /// A known 32-bit value that all lanes give alike, plus an offset.
-    fn same_word(&mut self, w: usize, pc: Pc, s: Src, offset: i64) -> Result<u64, Stop> {
-        let first = self.tensor_word(w, 0, pc, s)?;
-        for lane in 1..LANES {
-            if self.tensor_word(w, lane, pc, s)? != first {
-                let name = self.collective_name(pc);
-                let site = self.site(pc, w, 1 | 1 << lane, "is executed");
-                self.defect(DefectKind::BarrierMisuse, vec![site], || {
-                    format!("the lanes of a warp give different operands of {name}: all must give the same")
-                });
-                return Err(Stop::Finding);
-            }
-        }
-        Ok(first.wrapping_add_signed(offset) & 0xffff_ffff)
+        Val::Bits(self.core.values.store.poison(32, pc.0))
     }
 
     /// The cells of a load or store, all lanes of the first register first.
@@ -249,13 +266,13 @@ impl Machine<'_> {
         count: usize,
         write: bool,
     ) -> Result<Vec<(usize, usize)>, Stop> {
-        let base = self.same_word(w, pc, at.base, at.offset)?;
+        let base = self.core.same_word(w, pc, at.base, at.offset)?;
         let (row, column) = ((base >> 16) as usize, (base & 0xffff) as i64);
         let own = 32 * (w % 4);
         // The manual ties the lane to the warp; shipped kernels name lane 0 in all of them.
         let row = match row {
             0 | 16 if own != 0 => {
-                self.found.assumptions.insert(AssumptionKind::Machine.says(
+                self.core.found.assumptions.insert(AssumptionKind::Machine.says(
                     "an address of tensor memory with lane 0 means the first lane of the warp that uses it",
                 ));
                 own + row
@@ -268,9 +285,9 @@ impl Machine<'_> {
                 "warp {quarter} of a warpgroup reaches lanes {own} to {last} of tensor memory, from the first or \
                  seventeenth of them on, and the address names lane {row}"
             );
-            return Err(self.tensor_lifetime(w, pc, None, &why));
+            return Err(self.core.tensor_lifetime(w, pc, None, &why));
         }
-        let first = ROWS * self.team.number(w);
+        let first = ROWS * self.core.fixed.team.number(w);
         let mut cells = Vec::with_capacity(count * LANES);
         for reg in 0..count {
             for lane in 0..LANES {
@@ -280,12 +297,12 @@ impl Machine<'_> {
                     let why = format!(
                         "column {c} of tensor memory is used, which has those from 0 to 511"
                     );
-                    return Err(self.tensor_beyond(w, u32::MAX, pc, &why));
+                    return Err(self.core.tensor_beyond(w, u32::MAX, pc, &why));
                 }
                 cells.push((first + row + r, c as usize));
             }
         }
-        let agents = self.order.clocks.fork(w as u32);
+        let agents = self.sync.order.clocks.fork(w as u32);
         let touch = if write { Touch::Store } else { Touch::Load };
         self.tensor_touch(
             At {
@@ -298,7 +315,8 @@ impl Machine<'_> {
             write,
             &cells,
         )?;
-        self.tensor
+        self.tasks
+            .tensor
             .moving
             .entry((w, write))
             .or_default()

@@ -24,14 +24,14 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, Collector, Fmt, MatTy, Src, TensorA, TensorCopy, TensorMma};
-use crate::sim::at::At;
+use crate::sim::at::{At, site, tids};
 use crate::term::TermId;
 use crate::term::word::{Family, Product};
 
 use super::DefectKind;
 use super::address::provenance::BaseId;
 use super::descriptor::Descriptor;
-use super::machine::Machine;
+use super::machine::{Core, Machine};
 use super::stop::Stop;
 use super::tcgen05::Issue;
 use super::tensor_about::About;
@@ -72,147 +72,25 @@ impl Places {
     }
 }
 
-impl Machine<'_> {
+impl Core<'_> {
     /// The CTAs whose tensor memory an operation uses, by number: the own one, or the pair.
     fn tensor_ctas(&mut self, by: &Issue, pair: bool) -> Result<Vec<usize>, Stop> {
-        let rank = self.team.rank(by.w);
+        let rank = self.fixed.team.rank(by.w);
         let ranks = match pair {
             true => vec![rank & !1, rank | 1],
             false => vec![rank],
         };
-        let found: Option<Vec<usize>> = ranks.iter().map(|r| self.team.peer(by.w, *r)).collect();
+        let found: Option<Vec<usize>> = ranks
+            .iter()
+            .map(|r| self.fixed.team.peer(by.w, *r))
+            .collect();
         found.ok_or_else(|| {
-            let site = self.site(by.pc, by.w, 1 << by.lane, "is executed");
+            let site = site(by.pc, by.w, 1 << by.lane, "is executed");
             self.defect(DefectKind::OutOfBounds, vec![site], || {
                 "the cluster has no other CTA for a pair: .cta_group::2 takes two".into()
             });
             Stop::Finding
         })
-    }
-
-    /// `tcgen05.mma`.
-    pub(super) fn tensor_product(&mut self, by: &Issue, m: &TensorMma) -> Result<(), Stop> {
-        let (w, pc, mask) = (by.w, by.pc, 1 << by.lane);
-        let word = self.tensor_word(w, by.lane, pc, m.about)?;
-        let about = match About::new(m.kind, word, m.pair) {
-            Ok(about) => about,
-            Err(what) => {
-                self.unsupported(w, mask, pc, &format!("in tcgen05.mma, {what}"));
-                return Err(Stop::Finding);
-            }
-        };
-        let Val::Conc(keep) = self.truth(w, m.keep, by.lane) else {
-            self.unsupported(w, mask, pc, "a data-dependent operand of tcgen05.mma");
-            return Err(Stop::Finding);
-        };
-        let ctas = self.tensor_ctas(by, m.pair)?;
-        let (mut left, mut right) = self.tensor_factors(by, m, &about, &ctas)?;
-        self.tensor_collect(by, m.collector, ctas[0], &left)?;
-        let off = self.lanes_off(by, &m.masked)?;
-        let places = self.tensor_accumulator(by, m.d, &about, &ctas)?;
-        let kept = |i: usize, j: usize| {
-            let (cta, lane, _) = places.at(i, j);
-            off.get(cta * ROWS / 32 + lane / 32)
-                .is_none_or(|bits| bits >> (lane % 32) & 1 == 0)
-        };
-        let mut cells = Vec::with_capacity(about.rows * about.columns);
-        let all = (0..about.rows).flat_map(|i| (0..about.columns).map(move |j| (i, j)));
-        cells.extend(
-            all.filter(|p| kept(p.0, p.1))
-                .map(|p| places.cell(p.0, p.1)),
-        );
-        self.tensor_accumulate(by, m, &about, &places, &cells)?;
-        let product = Product {
-            family: Family::Tcgen05(about.negate),
-            depth: about.depth as u16,
-            factors: about.ty,
-        };
-        self.values.begin_product(pc, product, Fmt::F32);
-        if let Some(scales) = m.scales {
-            (left, right) = self.values.unlike_bits((left, right), about.ty);
-            let chunks = usize::from(m.chunks);
-            self.scale_factors(by, (&about, chunks), &ctas, scales, (&mut left, &mut right))?;
-        }
-        self.tensor_sums(by, &about, keep == 1, (&left, &right), |i, j| {
-            kept(i, j).then(|| places.cell(i, j))
-        });
-        Ok(())
-    }
-
-    /// The buffer for the first factor: what it holds must be what a product takes from it.
-    fn tensor_collect(
-        &mut self,
-        by: &Issue,
-        op: Collector,
-        cta: usize,
-        factor: &[TermId],
-    ) -> Result<(), Stop> {
-        let taken = matches!(op, Collector::Use | Collector::LastUse);
-        let held = self.tensor.collected.get(&cta);
-        if taken && held.is_none_or(|held| held[..] != *factor) {
-            let why =
-                "the collector buffer does not hold the factor that the product takes from it";
-            return Err(self.tensor_undefined(by.w, 1 << by.lane, by.pc, why));
-        }
-        match op {
-            Collector::Fill => {
-                self.tensor.collected.insert(cta, factor.to_vec());
-            }
-            Collector::Use => {}
-            Collector::LastUse | Collector::Discard => {
-                self.tensor.collected.remove(&cta);
-            }
-        }
-        Ok(())
-    }
-
-    /// The factors, by rows of each CTA that has a part of the accumulator: all of a, and b once for each CTA where it
-    /// is scaled there.
-    fn tensor_factors(
-        &mut self,
-        by: &Issue,
-        m: &TensorMma,
-        about: &About,
-        ctas: &[usize],
-    ) -> Result<(Vec<TermId>, Vec<TermId>), Stop> {
-        let (w, pc) = (by.w, by.pc);
-        let size = |n: usize| (n / ctas.len(), about.depth);
-        let mut left = Vec::with_capacity(about.rows * about.depth);
-        match &m.a {
-            TensorA::Shared(s) => {
-                let (desc, base) = self.tensor_descriptor(by, *s)?;
-                for &cta in ctas {
-                    let place = |i: u64, k: u64, e: u64| desc.element(e, about.along[0], i, k);
-                    let from = (w, pc, base, self.team.slot(cta));
-                    let lane = Some(by.lane);
-                    let ty = about.ty[0];
-                    left.extend(self.shared_operand(
-                        from,
-                        by.agents,
-                        lane,
-                        ty,
-                        size(about.rows),
-                        place,
-                    )?);
-                }
-            }
-            TensorA::Tensor(_) if about.along[0] => {
-                let why = "a transposed factor cannot lie in tensor memory";
-                return Err(self.tensor_undefined(w, 1 << by.lane, pc, why));
-            }
-            TensorA::Tensor(at) => left = self.tensor_factor(by, *at, about, ctas)?,
-        }
-        let mut right = Vec::with_capacity(about.columns * about.depth);
-        let (desc, base) = self.tensor_descriptor(by, m.b)?;
-        for &cta in ctas {
-            let place = |i: u64, k: u64, e: u64| desc.element(e, about.along[1], i, k);
-            let from = (w, pc, base, self.team.slot(cta));
-            let (lane, ty) = (Some(by.lane), about.ty[1]);
-            let part =
-                self.shared_operand(from, by.agents, lane, ty, size(about.columns), place)?;
-            right.extend(part);
-        }
-        Ok((left, right))
     }
 
     /// The words of a mask of lanes.
@@ -266,6 +144,156 @@ impl Machine<'_> {
         Ok((row, column))
     }
 
+    /// The descriptor of a matrix in shared memory, and the object in which it lies.
+    fn tensor_descriptor(&mut self, by: &Issue, s: Src) -> Result<(Descriptor, BaseId), Stop> {
+        let v = self.src(by.w, s, by.lane);
+        let Val::Conc(bits) = self.values.of_bits_plain(v, 64) else {
+            self.data_dependent_address(by.w, 1 << by.lane, by.pc, v);
+            return Err(Stop::Finding);
+        };
+        let Some(d) = Descriptor::of_tensor(bits) else {
+            self.unsupported(by.w, 1 << by.lane, by.pc, "this matrix descriptor");
+            return Err(Stop::Finding);
+        };
+        if bits >> 46 & 7 == 0 {
+            self.found.assumptions.insert(AssumptionKind::Machine.says(
+                "a matrix descriptor of tcgen05 means the same with bits 46 to 48 clear, where \
+                 the manual wants 1",
+            ));
+        }
+        let base = self.descriptor_base((by.w, by.lane, by.pc), s, d.pattern())?;
+        Ok((d, base))
+    }
+}
+
+impl Machine<'_> {
+    /// `tcgen05.mma`.
+    pub(super) fn tensor_product(&mut self, by: &Issue, m: &TensorMma) -> Result<(), Stop> {
+        let (w, pc, mask) = (by.w, by.pc, 1 << by.lane);
+        let word = self.core.tensor_word(w, by.lane, pc, m.about)?;
+        let about = match About::new(m.kind, word, m.pair) {
+            Ok(about) => about,
+            Err(what) => {
+                self.core
+                    .unsupported(w, mask, pc, &format!("in tcgen05.mma, {what}"));
+                return Err(Stop::Finding);
+            }
+        };
+        let Val::Conc(keep) = self.core.truth(w, m.keep, by.lane) else {
+            self.core
+                .unsupported(w, mask, pc, "a data-dependent operand of tcgen05.mma");
+            return Err(Stop::Finding);
+        };
+        let ctas = self.core.tensor_ctas(by, m.pair)?;
+        let (mut left, mut right) = self.tensor_factors(by, m, &about, &ctas)?;
+        self.tensor_collect(by, m.collector, ctas[0], &left)?;
+        let off = self.core.lanes_off(by, &m.masked)?;
+        let places = self.core.tensor_accumulator(by, m.d, &about, &ctas)?;
+        let kept = |i: usize, j: usize| {
+            let (cta, lane, _) = places.at(i, j);
+            off.get(cta * ROWS / 32 + lane / 32)
+                .is_none_or(|bits| bits >> (lane % 32) & 1 == 0)
+        };
+        let mut cells = Vec::with_capacity(about.rows * about.columns);
+        let all = (0..about.rows).flat_map(|i| (0..about.columns).map(move |j| (i, j)));
+        cells.extend(
+            all.filter(|p| kept(p.0, p.1))
+                .map(|p| places.cell(p.0, p.1)),
+        );
+        self.tensor_accumulate(by, m, &about, &places, &cells)?;
+        let product = Product {
+            family: Family::Tcgen05(about.negate),
+            depth: about.depth as u16,
+            factors: about.ty,
+        };
+        self.core.values.begin_product(pc, product, Fmt::F32);
+        if let Some(scales) = m.scales {
+            (left, right) = self.core.values.unlike_bits((left, right), about.ty);
+            let chunks = usize::from(m.chunks);
+            self.scale_factors(by, (&about, chunks), &ctas, scales, (&mut left, &mut right))?;
+        }
+        self.tensor_sums(by, &about, keep == 1, (&left, &right), |i, j| {
+            kept(i, j).then(|| places.cell(i, j))
+        });
+        Ok(())
+    }
+
+    /// The buffer for the first factor: what it holds must be what a product takes from it.
+    fn tensor_collect(
+        &mut self,
+        by: &Issue,
+        op: Collector,
+        cta: usize,
+        factor: &[TermId],
+    ) -> Result<(), Stop> {
+        let taken = matches!(op, Collector::Use | Collector::LastUse);
+        let held = self.tasks.tensor.collected.get(&cta);
+        if taken && held.is_none_or(|held| held[..] != *factor) {
+            let why =
+                "the collector buffer does not hold the factor that the product takes from it";
+            return Err(self.core.tensor_undefined(by.w, 1 << by.lane, by.pc, why));
+        }
+        match op {
+            Collector::Fill => {
+                self.tasks.tensor.collected.insert(cta, factor.to_vec());
+            }
+            Collector::Use => {}
+            Collector::LastUse | Collector::Discard => {
+                self.tasks.tensor.collected.remove(&cta);
+            }
+        }
+        Ok(())
+    }
+
+    /// The factors, by rows of each CTA that has a part of the accumulator: all of a, and b once for each CTA where it
+    /// is scaled there.
+    fn tensor_factors(
+        &mut self,
+        by: &Issue,
+        m: &TensorMma,
+        about: &About,
+        ctas: &[usize],
+    ) -> Result<(Vec<TermId>, Vec<TermId>), Stop> {
+        let (w, pc) = (by.w, by.pc);
+        let size = |n: usize| (n / ctas.len(), about.depth);
+        let mut left = Vec::with_capacity(about.rows * about.depth);
+        match &m.a {
+            TensorA::Shared(s) => {
+                let (desc, base) = self.core.tensor_descriptor(by, *s)?;
+                for &cta in ctas {
+                    let place = |i: u64, k: u64, e: u64| desc.element(e, about.along[0], i, k);
+                    let from = (w, pc, base, self.core.fixed.team.slot(cta));
+                    let lane = Some(by.lane);
+                    let ty = about.ty[0];
+                    left.extend(self.shared_operand(
+                        from,
+                        by.agents,
+                        lane,
+                        ty,
+                        size(about.rows),
+                        place,
+                    )?);
+                }
+            }
+            TensorA::Tensor(_) if about.along[0] => {
+                let why = "a transposed factor cannot lie in tensor memory";
+                return Err(self.core.tensor_undefined(w, 1 << by.lane, pc, why));
+            }
+            TensorA::Tensor(at) => left = self.tensor_factor(by, *at, about, ctas)?,
+        }
+        let mut right = Vec::with_capacity(about.columns * about.depth);
+        let (desc, base) = self.core.tensor_descriptor(by, m.b)?;
+        for &cta in ctas {
+            let place = |i: u64, k: u64, e: u64| desc.element(e, about.along[1], i, k);
+            let from = (w, pc, base, self.core.fixed.team.slot(cta));
+            let (lane, ty) = (Some(by.lane), about.ty[1]);
+            let part =
+                self.shared_operand(from, by.agents, lane, ty, size(about.columns), place)?;
+            right.extend(part);
+        }
+        Ok((left, right))
+    }
+
     /// The product writes its accumulator, and is one of those that a commit of its thread tracks.
     fn tensor_accumulate(
         &mut self,
@@ -292,12 +320,12 @@ impl Machine<'_> {
 
     /// An operation that commits of its thread track.
     fn track(&mut self, by: &Issue) {
-        let tid = self.tids(by.w, 1 << by.lane)[0];
-        let tracked = self.tensor.products.entry(tid).or_default();
+        let tid = tids(by.w, 1 << by.lane)[0];
+        let tracked = self.tasks.tensor.products.entry(tid).or_default();
         tracked.push((by.agents, 1 << by.lane));
-        let carried = std::sync::Arc::new(self.order.clocks.carry(tid));
-        self.tensor.carried.insert(tid, carried);
-        self.tensor.commits.product(tid);
+        let carried = std::sync::Arc::new(self.sync.order.clocks.carry(tid));
+        self.tasks.tensor.carried.insert(tid, carried);
+        self.tasks.tensor.commits.product(tid);
     }
 
     /// The sums, into the cells that `cell` gives.
@@ -315,8 +343,9 @@ impl Machine<'_> {
         let mut products: Vec<(TermId, TermId)> = Vec::with_capacity(depth);
         for i in 0..about.rows {
             let mut line = left[i * depth..(i + 1) * depth].to_vec();
-            if about.negate && self.values.product.is_none() {
-                line.iter_mut().for_each(|t| *t = self.values.store.neg(*t));
+            if about.negate && self.core.values.product.is_none() {
+                line.iter_mut()
+                    .for_each(|t| *t = self.core.values.store.neg(*t));
             }
             let b = &right[i * copies / about.rows * n * depth..][..n * depth];
             for j in 0..n {
@@ -331,11 +360,13 @@ impl Machine<'_> {
                 };
                 let v = if about.int {
                     let types = (about.ty[0], about.ty[1]);
-                    self.integer_sum(c, &products, types, about.clamp)
+                    self.core
+                        .values
+                        .integer_sum(c, &products, types, about.clamp)
                 } else {
-                    self.values.accumulate(Fmt::F32, c, &products)
+                    self.core.values.accumulate(Fmt::F32, c, &products)
                 };
-                self.tensor.set(row, column, v);
+                self.tasks.tensor.set(row, column, v);
             }
         }
     }
@@ -360,13 +391,13 @@ impl Machine<'_> {
                 .iter_mut()
                 .enumerate()
             {
-                *x = self.values.store.mul(*x, scales[k / size]);
+                *x = self.core.values.store.mul(*x, scales[k / size]);
             }
             let at_b = (at[1], about.scales[1], chunks);
             let scales =
                 self.tensor_scales(by, at_b, about.scale, (cta, ctas.len()), about.columns)?;
             for (k, x) in plain.iter().enumerate() {
-                right.push(self.values.store.mul(*x, scales[k / size]));
+                right.push(self.core.values.store.mul(*x, scales[k / size]));
             }
         }
         Ok(())
@@ -384,20 +415,21 @@ impl Machine<'_> {
         let (w, pc, mask) = (by.w, by.pc, 1 << by.lane);
         if usize::from(byte) % chunks != 0 || fmt == Fmt::E4m3 && chunks != 4 {
             let why = "the scales of a factor are selected as the manual excludes";
-            return Err(self.tensor_undefined(w, mask, pc, why));
+            return Err(self.core.tensor_undefined(w, mask, pc, why));
         }
         if fmt == Fmt::E4m3 {
-            self.found
+            self.core
+                .found
                 .assumptions
                 .insert(AssumptionKind::Machine.says(super::matrix_scale::POSITIVE));
         }
-        let base = self.tensor_word(w, by.lane, pc, at.base)?;
+        let base = self.core.tensor_word(w, by.lane, pc, at.base)?;
         let base = base.wrapping_add_signed(at.offset) & 0xffff_ffff;
         let column = (base & 0x3fff_ffff & 0xffff) as usize;
         let width = rows.div_ceil(32);
         if base >> 16 & 0x3fff != 0 || column + width > COLUMNS {
             let why = "the scales of a factor do not lie in tensor memory as its shape needs";
-            return Err(self.tensor_beyond(w, mask, pc, why));
+            return Err(self.core.tensor_beyond(w, mask, pc, why));
         }
         let first = cta * ROWS;
         let cells: Vec<(usize, usize)> = (0..ROWS.min(rows.next_multiple_of(32) * 4))
@@ -416,18 +448,18 @@ impl Machine<'_> {
             let (lane, c) = (first + i % 32, column + i / 32);
             let v = self.tensor_cell(w, mask, pc, lane, c);
             for quarter in 1..4 {
-                if self.tensor.get(lane + 32 * quarter, c) != v {
+                if self.tasks.tensor.get(lane + 32 * quarter, c) != v {
                     let what =
                         "in tcgen05.mma, scales that differ between the quarters of the lanes";
-                    self.unsupported(w, mask, pc, what);
+                    self.core.unsupported(w, mask, pc, what);
                     return Err(Stop::Finding);
                 }
             }
-            let whole = self.values.bits(v, 32);
+            let whole = self.core.values.bits(v, 32);
             for chunk in 0..chunks as u8 {
-                let bits = self.values.field(whole, 8 * (byte + chunk), 8);
-                let v = self.values.of_bits(bits);
-                out.push(self.values.real(v, fmt));
+                let bits = self.core.values.field(whole, 8 * (byte + chunk), 8);
+                let v = self.core.values.of_bits(bits);
+                out.push(self.core.values.real(v, fmt));
             }
         }
         Ok(out)
@@ -444,21 +476,21 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let (w, pc, mask) = (by.w, by.pc, 1 << by.lane);
         let (rows, bytes) = shape.extent();
-        let base = self.tensor_word(w, by.lane, pc, to.base)?;
+        let base = self.core.tensor_word(w, by.lane, pc, to.base)?;
         let base = base.wrapping_add_signed(to.offset) & 0xffff_ffff;
         let column = (base & 0xffff) as usize;
         if base >> 16 != 0 || column + bytes / 4 > COLUMNS {
             let why = "tcgen05.cp goes to lane 0 of columns from 0 to 511";
-            return Err(self.tensor_beyond(w, mask, pc, why));
+            return Err(self.core.tensor_beyond(w, mask, pc, why));
         }
-        let (desc, object) = self.tensor_descriptor(by, from)?;
+        let (desc, object) = self.core.tensor_descriptor(by, from)?;
         let word = MatTy::Int {
             width: 32,
             signed: false,
         };
-        for cta in self.tensor_ctas(by, pair)? {
+        for cta in self.core.tensor_ctas(by, pair)? {
             let place = |i: u64, k: u64, e: u64| desc.element(e, false, i, k);
-            let source = (w, pc, object, self.team.slot(cta));
+            let source = (w, pc, object, self.core.fixed.team.slot(cta));
             let size = (rows, bytes / 4);
             let lane = Some(by.lane);
             let words = self.shared_operand(source, by.agents, lane, word, size, place)?;
@@ -477,33 +509,12 @@ impl Machine<'_> {
                 &touched,
             )?;
             for (lane, at, row, c) in cells {
-                let v = self.values.of_bits(words[row * bytes / 4 + c]);
-                self.tensor.set(lane, at, v);
+                let v = self.core.values.of_bits(words[row * bytes / 4 + c]);
+                self.tasks.tensor.set(lane, at, v);
             }
         }
         self.track(by);
         Ok(())
-    }
-
-    /// The descriptor of a matrix in shared memory, and the object in which it lies.
-    fn tensor_descriptor(&mut self, by: &Issue, s: Src) -> Result<(Descriptor, BaseId), Stop> {
-        let v = self.src(by.w, s, by.lane);
-        let Val::Conc(bits) = self.values.of_bits_plain(v, 64) else {
-            self.data_dependent_address(by.w, 1 << by.lane, by.pc, v);
-            return Err(Stop::Finding);
-        };
-        let Some(d) = Descriptor::of_tensor(bits) else {
-            self.unsupported(by.w, 1 << by.lane, by.pc, "this matrix descriptor");
-            return Err(Stop::Finding);
-        };
-        if bits >> 46 & 7 == 0 {
-            self.found.assumptions.insert(AssumptionKind::Machine.says(
-                "a matrix descriptor of tcgen05 means the same with bits 46 to 48 clear, where \
-                 the manual wants 1",
-            ));
-        }
-        let base = self.descriptor_base((by.w, by.lane, by.pc), s, d.pattern())?;
-        Ok((d, base))
     }
 
     /// The first factor in tensor memory, row by row.
@@ -520,7 +531,7 @@ impl Machine<'_> {
         let width = about.depth / each;
         let rows = about.rows / ctas.len();
         if ctas.len() == 2 && rows == 64 {
-            self.unsupported(
+            self.core.unsupported(
                 by.w,
                 1 << by.lane,
                 by.pc,
@@ -528,7 +539,7 @@ impl Machine<'_> {
             );
             return Err(Stop::Finding);
         }
-        let (row, first) = self.tensor_place(by, at, rows == 64, width)?;
+        let (row, first) = self.core.tensor_place(by, at, rows == 64, width)?;
         let places = Places {
             ctas: ctas.to_vec(),
             rows,
@@ -554,7 +565,7 @@ impl Machine<'_> {
         for (row, column) in cells {
             let v = self.tensor_cell(w, mask, pc, row, column);
             for e in 0..each {
-                out.push(self.matrix_element(v, ty, e));
+                out.push(self.core.values.matrix_operand(v, ty, e));
             }
         }
         Ok(out)

@@ -5,15 +5,21 @@
 //! and back, so a copy, a packing or a reuse at another type gives back the same term when the
 //! bytes line up.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::kernel::{Fmt, MatTy, Pc};
+use crate::term::questions::Question;
 use crate::term::word::Product;
 use crate::term::{BitsOp, Sort, Term, TermId, TermStore};
 
+use super::Site;
 use super::memo::{self, Memo};
 use super::open::OpenSums;
+use super::reach::Doubts;
+use super::unwritten::Poisons;
 use super::val::{NOT_YET, Val};
 
 /// Largest number of known values that a data-dependent integer may select among.
@@ -112,9 +118,42 @@ pub struct Values {
     pub omits: bool,
     /// True once such a run asked for one.
     pub missed: bool,
+    /// Serial of the first fresh symbol.
+    pub(super) first_fresh: u32,
+    /// Serial of the next fresh symbol.
+    pub(super) fresh: u32,
+    /// Where symbols came from whose value depends on the schedule, by serial.
+    pub(super) fresh_sites: BTreeMap<u32, Site>,
+    /// Which terms stand above something that was never written.
+    pub(super) poisons: Poisons,
+    /// Values about which nothing is known, and why.
+    pub(super) doubts: Doubts,
 }
 
 impl Values {
+    /// A symbol that nothing else equals, and the reason recorded for when it matters.
+    pub(super) fn fresh_bits(&mut self, width: u8) -> TermId {
+        let serial = self.fresh;
+        self.fresh += 1;
+        self.store.fresh(width, serial)
+    }
+
+    /// Whether rounding turns the answer of a test over.
+    pub(super) fn flip(&mut self, question: Question) -> TermId {
+        if self.store.facts.reals_decide {
+            return self.store.bool(false);
+        }
+        let serial = self.fresh;
+        self.fresh += 1;
+        self.store.flip(serial, question)
+    }
+
+    /// A symbol whose value depends on the schedule or the machine.
+    pub(super) fn volatile_bits(&mut self, width: u8, site: Site) -> TermId {
+        self.fresh_sites.insert(self.fresh, site);
+        self.fresh_bits(width)
+    }
+
     /// The real of known bits.
     pub fn constant(&mut self, fmt: Fmt, bits: u64) -> TermId {
         if let Some(&t) = self.consts.get(&(fmt, bits)) {

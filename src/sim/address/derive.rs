@@ -11,8 +11,9 @@ use crate::kernel::{Cmp, Guard, IntOp, IntTy, NumTy, Op, Space, Src};
 use crate::term::TermId;
 
 use super::super::int;
-use super::super::machine::Machine;
+use super::super::machine::{Core, Machine, Spaces};
 use super::super::val::Val;
+use super::super::value::Values;
 use super::carry::Given;
 use super::image::{Bit, Image, Images};
 use super::moved::{constant_bit, disjoint, lop3_table, moved};
@@ -43,231 +44,20 @@ impl Arg {
     }
 }
 
-impl Machine<'_> {
-    /// What the destinations of a lane-wise operation carry; true if that follows from what the
-    /// operands carry alone, whatever their numbers are. `None` if layouts decide the result.
-    pub(crate) fn derive(&mut self, w: usize, lane: usize, op: &Op) -> Option<(Given, bool)> {
-        Some(match op {
-            Op::Mov { dst, src, .. } => (vec![(*dst, self.src_prov(w, *src, lane))], true),
-            Op::Int {
-                op: IntOp::Add | IntOp::Sub | IntOp::MadLo | IntOp::MadWide,
-                lanes: 1,
-                dst: Some(dst),
-                dst2: None,
-                ..
-            } => {
-                let (p, steady) = self.derive_int(w, lane, op);
-                (vec![(*dst, p)], steady)
-            }
-            Op::Int {
-                lanes: 1,
-                dst: Some(dst),
-                dst2: None,
-                ..
-            } => (vec![(*dst, self.derive_int(w, lane, op).0)], false),
-            Op::Cvta {
-                space,
-                to,
-                dst,
-                src,
-                ..
-            } => {
-                let a = self.arg(w, *src, lane);
-                (vec![(*dst, self.through_window(a, *space, *to))], true)
-            }
-            Op::Cvt {
-                from: NumTy::Int(from),
-                to: NumTy::Int(to),
-                sat: false,
-                dst,
-                src,
-                ..
-            } => {
-                let a = self.arg(w, *src, lane);
-                let width = self.width(*dst);
-                (vec![(*dst, self.converted(a, *from, *to, width))], false)
-            }
-            Op::Pack { dst, part, srcs } => {
-                let args: Vec<Arg> = srcs.iter().map(|s| self.arg(w, *s, lane)).collect();
-                (vec![(*dst, self.packed_prov(&args, *part))], false)
-            }
-            Op::Unpack { dsts, part, src } => {
-                let a = self.arg(w, *src, lane);
-                let each = (0u8..).zip(dsts);
-                let given = each.filter_map(|(i, d)| Some((i, (*d)?)));
-                let given =
-                    given.map(|(i, d)| (d, self.prov.extracted(a.p, a.number(), i * part, *part)));
-                (given.collect(), false)
-            }
-            Op::Selp { dst, a, b, p, .. } => {
-                let c = match self.truth(w, *p, lane) {
-                    Val::Pred(c) => c,
-                    _ => {
-                        return Some((
-                            vec![(*dst, self.of_selected(w, lane, [*a, *b], *p))],
-                            false,
-                        ));
-                    }
-                };
-                let sides = [*a, *b].map(|s| self.arg(w, s, lane));
-                let prov = match self.settled(c, sides) {
-                    Some(Some((p, number))) => self.prov.intern(Shape::Settled(p, number)),
-                    Some(None) => return None,
-                    None => self.of_selected(w, lane, [*a, *b], *p),
-                };
-                (vec![(*dst, prov)], false)
-            }
-            Op::Slct {
-                dst, a, b, c, cty, ..
-            } => {
-                let [x, y, c] = [a, b, c].map(|s| self.arg(w, *s, lane));
-                let prov = match (c.constant(), cty) {
-                    (_, _) if x.p == y.p && c.p.is_none() => x.p,
-                    (Some(n), NumTy::Int(t)) => {
-                        let yes = int::compare(Cmp::Ge, *t, n, 0);
-                        if yes { x.p } else { y.p }
-                    }
-                    _ => return None,
-                };
-                (vec![(*dst, prov)], false)
-            }
-            Op::Setp {
-                cmp,
-                ty: NumTy::Int(ty),
-                lanes: 1,
-                combine: None,
-                p: Some(p),
-                q: None,
-                a,
-                b,
-                ..
-            } => {
-                let [a, b] = [*a, *b].map(|s: Src| self.arg(w, s, lane));
-                if self.decides(*cmp, *ty, a, b, MAX_SIDES) {
-                    return Some((Vec::new(), false));
-                }
-                let asked = self.asks_for_multiple((*cmp, *ty), (a, b), *p)?;
-                (vec![(*p, asked)], false)
-            }
-            Op::Setp {
-                cmp,
-                ty: NumTy::Int(ty),
-                lanes: 1,
-                a,
-                b,
-                ..
-            }
-            | Op::Set {
-                cmp,
-                ty: NumTy::Int(ty),
-                lanes: 1,
-                a,
-                b,
-                ..
-            } => {
-                let [a, b] = [*a, *b].map(|s: Src| self.arg(w, s, lane));
-                if !self.decides(*cmp, *ty, a, b, MAX_SIDES) {
-                    return None;
-                }
-                (Vec::new(), false)
-            }
-            Op::IsSpace { .. } => (Vec::new(), true),
-            _ => return None,
-        })
+impl Values {
+    /// A condition and its opposite, each with what it says.
+    pub(crate) fn sides(&mut self, c: TermId) -> [(TermId, bool); 2] {
+        [(c, true), (self.store.not(c), false)]
     }
+}
 
-    fn of_selected(&mut self, w: usize, lane: usize, srcs: [Src; 2], p: Guard) -> Prov {
-        let [x, y] = srcs.map(|s| self.src_prov(w, s, lane));
-        match self.truth(w, p, lane) {
-            Val::Conc(1) => x,
-            Val::Conc(_) => y,
-            c => {
-                let c = self.values.pred(c);
-                self.prov.choice(c, x, y)
-            }
-        }
-    }
-
-    fn derive_int(&mut self, w: usize, lane: usize, op: &Op) -> (Prov, bool) {
-        let Op::Int { op, ty, src, .. } = op else {
-            return (Prov::NONE, false);
-        };
-        let args = src.map(|s| self.arg(w, s, lane));
-        self.int_prov(*op, *ty, args, MAX_SIDES)
-    }
-
-    /// What the result of an integer operation carries, and whether the numbers do not matter.
-    fn int_prov(&mut self, op: IntOp, ty: IntTy, args: [Arg; 4], sides: usize) -> (Prov, bool) {
-        if let Some(c) = self.chosen_by(&args) {
-            if sides < 2 {
-                return (Prov::OPAQUE, false);
-            }
-            let [yes, no] = self.sides(c);
-            let [x, y] = [yes, no].map(|(known, side)| {
-                let args = args.map(|a| self.on_side(a, known, c, side));
-                self.int_prov(op, ty, args, sides / 2).0
-            });
-            return (self.prov.choice(c, x, y), false);
-        }
-        let [a, b, c, _] = args;
-        let linear = match op {
-            IntOp::Add => self.prov.sum(a.p, b.p, 1, ty.width),
-            IntOp::Sub => self.prov.sum(a.p, b.p, u64::MAX, ty.width),
-            IntOp::MadLo | IntOp::MadWide if a.p.is_none() && b.p.is_none() => {
-                let width = if op == IntOp::MadWide {
-                    2 * ty.width
-                } else {
-                    ty.width
-                };
-                self.prov.sum(Prov::NONE, c.p, 1, width)
-            }
-            _ => None,
-        };
-        if let Some(p) = linear {
-            return (p, true);
-        }
-        let scaled = match (op, a.constant(), b.constant()) {
-            (IntOp::MulLo | IntOp::MadLo, _, Some(k)) => self.prov.sum(c.p, a.p, k, ty.width),
-            (IntOp::MulLo | IntOp::MadLo, Some(k), _) => self.prov.sum(c.p, b.p, k, ty.width),
-            (IntOp::Neg | IntOp::Not, ..) => self.prov.sum(Prov::NONE, a.p, u64::MAX, ty.width),
-            _ => None,
-        };
-        let found = scaled
-            .or_else(|| self.advanced(op, ty.width, a, b))
-            .or_else(|| self.rounded_by_rest(op, ty.width, a, b))
-            .or_else(|| match op {
-                IntOp::Sub => self.distance_up(ty.width, a, b),
-                IntOp::Add => self.next_multiple(a, b),
-                _ => None,
-            });
-        (found.unwrap_or_else(|| self.by_bits(op, ty, args)), false)
-    }
-
+impl Spaces {
     /// The condition that an operand carries one of two things by.
     pub(crate) fn chosen_by(&self, args: &[Arg]) -> Option<TermId> {
         args.iter().find_map(|a| match self.prov.shape(a.p) {
             Shape::Choice(c, ..) => Some(*c),
             _ => None,
         })
-    }
-
-    /// A condition and its opposite, each with what it says.
-    pub(crate) fn sides(&mut self, c: TermId) -> [(TermId, bool); 2] {
-        [(c, true), (self.values.store.not(c), false)]
-    }
-
-    /// An operand where a condition holds, or does not.
-    pub(crate) fn on_side(&mut self, a: Arg, known: TermId, c: TermId, side: bool) -> Arg {
-        let mut p = a.p;
-        while let Shape::Choice(d, x, y) = self.prov.shape(p)
-            && *d == c
-        {
-            p = if side { *x } else { *y };
-        }
-        Arg {
-            v: self.values.where_true(&[known], a.v),
-            p,
-        }
     }
 
     /// A number added to a field of a matrix descriptor: the address that the field is of moves
@@ -321,44 +111,6 @@ impl Machine<'_> {
         let mut images = Images::default();
         let image = images.of_pieces(&pieces, number, width);
         Some(images.provenance(&mut self.prov, &image, width))
-    }
-
-    /// An address less what it is above a multiple of a power of two, or more by what lacks for one:
-    /// `a - (a & 1023)`, `a + (-a & 1023)`.
-    fn rounded_by_rest(&mut self, op: IntOp, width: u8, a: Arg, b: Arg) -> Option<Prov> {
-        let up = match op {
-            IntOp::Add => true,
-            IntOp::Sub => false,
-            _ => return None,
-        };
-        let pieces = |m: &Self, x: &Arg| matches!(m.prov.shape(x.p), Shape::Pieces(_));
-        let (whole, rest) = match up && pieces(self, &a) {
-            true => (b, a),
-            false => (a, b),
-        };
-        let (n, r) = (whole.number()?, rest.number()?);
-        let mut images = Images::default();
-        let image = images.of(&self.prov, rest.p, Some(r), width);
-        let (of, low_part, bits) = images.low_run(&mut self.prov, &image);
-        let above = image.get(bits as usize..)?;
-        if bits > 16 || above.iter().any(|b| *b != Bit::Known(false)) {
-            return None;
-        }
-        // The address and the rest move by the same or opposite amounts, up to multiples of the
-        // power of two.
-        let sign = if up { 1 } else { u64::MAX };
-        let apart = self.prov.sum(whole.p, of, sign, 64)?;
-        if self.prov.aligned(apart) < bits {
-            return None;
-        }
-        let residue = n.wrapping_add(low_part.wrapping_mul(sign)) & low(bits);
-        let from = n.wrapping_sub(residue);
-        let from = if up {
-            from.wrapping_add(low(bits))
-        } else {
-            from
-        };
-        self.prov.rounded(whole.p, from, bits)
     }
 
     /// Operations that move bits, or change them one by one.
@@ -526,5 +278,290 @@ impl Machine<'_> {
         let by = self.prov.linear(&[(window, 1)]);
         let k = if to { u64::MAX } else { 1 };
         self.prov.sum(p, by, k, 64).unwrap_or(Prov::OPAQUE)
+    }
+}
+
+impl Core<'_> {
+    fn of_selected(&mut self, w: usize, lane: usize, srcs: [Src; 2], p: Guard) -> Prov {
+        let [x, y] = srcs.map(|s| self.src_prov(w, s, lane));
+        match self.truth(w, p, lane) {
+            Val::Conc(1) => x,
+            Val::Conc(_) => y,
+            c => {
+                let c = self.values.pred(c);
+                self.memory.prov.choice(c, x, y)
+            }
+        }
+    }
+
+    /// An operand where a condition holds, or does not.
+    pub(crate) fn on_side(&mut self, a: Arg, known: TermId, c: TermId, side: bool) -> Arg {
+        let mut p = a.p;
+        while let Shape::Choice(d, x, y) = self.memory.prov.shape(p)
+            && *d == c
+        {
+            p = if side { *x } else { *y };
+        }
+        Arg {
+            v: self.values.where_true(&[known], a.v),
+            p,
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// What the destinations of a lane-wise operation carry; true if that follows from what the
+    /// operands carry alone, whatever their numbers are. `None` if layouts decide the result.
+    pub(crate) fn derive(&mut self, w: usize, lane: usize, op: &Op) -> Option<(Given, bool)> {
+        Some(match op {
+            Op::Mov { dst, src, .. } => (vec![(*dst, self.core.src_prov(w, *src, lane))], true),
+            Op::Int {
+                op: IntOp::Add | IntOp::Sub | IntOp::MadLo | IntOp::MadWide,
+                lanes: 1,
+                dst: Some(dst),
+                dst2: None,
+                ..
+            } => {
+                let (p, steady) = self.derive_int(w, lane, op);
+                (vec![(*dst, p)], steady)
+            }
+            Op::Int {
+                lanes: 1,
+                dst: Some(dst),
+                dst2: None,
+                ..
+            } => (vec![(*dst, self.derive_int(w, lane, op).0)], false),
+            Op::Cvta {
+                space,
+                to,
+                dst,
+                src,
+                ..
+            } => {
+                let a = self.core.arg(w, *src, lane);
+                (
+                    vec![(*dst, self.core.memory.through_window(a, *space, *to))],
+                    true,
+                )
+            }
+            Op::Cvt {
+                from: NumTy::Int(from),
+                to: NumTy::Int(to),
+                sat: false,
+                dst,
+                src,
+                ..
+            } => {
+                let a = self.core.arg(w, *src, lane);
+                let width = self.core.width(*dst);
+                (
+                    vec![(*dst, self.core.memory.converted(a, *from, *to, width))],
+                    false,
+                )
+            }
+            Op::Pack { dst, part, srcs } => {
+                let args: Vec<Arg> = srcs.iter().map(|s| self.core.arg(w, *s, lane)).collect();
+                (
+                    vec![(*dst, self.core.memory.packed_prov(&args, *part))],
+                    false,
+                )
+            }
+            Op::Unpack { dsts, part, src } => {
+                let a = self.core.arg(w, *src, lane);
+                let each = (0u8..).zip(dsts);
+                let given = each.filter_map(|(i, d)| Some((i, (*d)?)));
+                let given = given.map(|(i, d)| {
+                    (
+                        d,
+                        self.core
+                            .memory
+                            .prov
+                            .extracted(a.p, a.number(), i * part, *part),
+                    )
+                });
+                (given.collect(), false)
+            }
+            Op::Selp { dst, a, b, p, .. } => {
+                let c = match self.core.truth(w, *p, lane) {
+                    Val::Pred(c) => c,
+                    _ => {
+                        return Some((
+                            vec![(*dst, self.core.of_selected(w, lane, [*a, *b], *p))],
+                            false,
+                        ));
+                    }
+                };
+                let sides = [*a, *b].map(|s| self.core.arg(w, s, lane));
+                let prov = match self.core.settled(c, sides) {
+                    Some(Some((p, number))) => {
+                        self.core.memory.prov.intern(Shape::Settled(p, number))
+                    }
+                    Some(None) => return None,
+                    None => self.core.of_selected(w, lane, [*a, *b], *p),
+                };
+                (vec![(*dst, prov)], false)
+            }
+            Op::Slct {
+                dst, a, b, c, cty, ..
+            } => {
+                let [x, y, c] = [a, b, c].map(|s| self.core.arg(w, *s, lane));
+                let prov = match (c.constant(), cty) {
+                    (_, _) if x.p == y.p && c.p.is_none() => x.p,
+                    (Some(n), NumTy::Int(t)) => {
+                        let yes = int::compare(Cmp::Ge, *t, n, 0);
+                        if yes { x.p } else { y.p }
+                    }
+                    _ => return None,
+                };
+                (vec![(*dst, prov)], false)
+            }
+            Op::Setp {
+                cmp,
+                ty: NumTy::Int(ty),
+                lanes: 1,
+                combine: None,
+                p: Some(p),
+                q: None,
+                a,
+                b,
+                ..
+            } => {
+                let [a, b] = [*a, *b].map(|s: Src| self.core.arg(w, s, lane));
+                if self.decides(*cmp, *ty, a, b, MAX_SIDES) {
+                    return Some((Vec::new(), false));
+                }
+                let asked = self.core.asks_for_multiple((*cmp, *ty), (a, b), *p)?;
+                (vec![(*p, asked)], false)
+            }
+            Op::Setp {
+                cmp,
+                ty: NumTy::Int(ty),
+                lanes: 1,
+                a,
+                b,
+                ..
+            }
+            | Op::Set {
+                cmp,
+                ty: NumTy::Int(ty),
+                lanes: 1,
+                a,
+                b,
+                ..
+            } => {
+                let [a, b] = [*a, *b].map(|s: Src| self.core.arg(w, s, lane));
+                if !self.decides(*cmp, *ty, a, b, MAX_SIDES) {
+                    return None;
+                }
+                (Vec::new(), false)
+            }
+            Op::IsSpace { .. } => (Vec::new(), true),
+            _ => return None,
+        })
+    }
+
+    fn derive_int(&mut self, w: usize, lane: usize, op: &Op) -> (Prov, bool) {
+        let Op::Int { op, ty, src, .. } = op else {
+            return (Prov::NONE, false);
+        };
+        let args = src.map(|s| self.core.arg(w, s, lane));
+        self.int_prov(*op, *ty, args, MAX_SIDES)
+    }
+
+    /// What the result of an integer operation carries, and whether the numbers do not matter.
+    fn int_prov(&mut self, op: IntOp, ty: IntTy, args: [Arg; 4], sides: usize) -> (Prov, bool) {
+        if let Some(c) = self.core.memory.chosen_by(&args) {
+            if sides < 2 {
+                return (Prov::OPAQUE, false);
+            }
+            let [yes, no] = self.core.values.sides(c);
+            let [x, y] = [yes, no].map(|(known, side)| {
+                let args = args.map(|a| self.core.on_side(a, known, c, side));
+                self.int_prov(op, ty, args, sides / 2).0
+            });
+            return (self.core.memory.prov.choice(c, x, y), false);
+        }
+        let [a, b, c, _] = args;
+        let linear = match op {
+            IntOp::Add => self.core.memory.prov.sum(a.p, b.p, 1, ty.width),
+            IntOp::Sub => self.core.memory.prov.sum(a.p, b.p, u64::MAX, ty.width),
+            IntOp::MadLo | IntOp::MadWide if a.p.is_none() && b.p.is_none() => {
+                let width = if op == IntOp::MadWide {
+                    2 * ty.width
+                } else {
+                    ty.width
+                };
+                self.core.memory.prov.sum(Prov::NONE, c.p, 1, width)
+            }
+            _ => None,
+        };
+        if let Some(p) = linear {
+            return (p, true);
+        }
+        let scaled = match (op, a.constant(), b.constant()) {
+            (IntOp::MulLo | IntOp::MadLo, _, Some(k)) => {
+                self.core.memory.prov.sum(c.p, a.p, k, ty.width)
+            }
+            (IntOp::MulLo | IntOp::MadLo, Some(k), _) => {
+                self.core.memory.prov.sum(c.p, b.p, k, ty.width)
+            }
+            (IntOp::Neg | IntOp::Not, ..) => {
+                self.core
+                    .memory
+                    .prov
+                    .sum(Prov::NONE, a.p, u64::MAX, ty.width)
+            }
+            _ => None,
+        };
+        let found = scaled
+            .or_else(|| self.core.memory.advanced(op, ty.width, a, b))
+            .or_else(|| self.rounded_by_rest(op, ty.width, a, b))
+            .or_else(|| match op {
+                IntOp::Sub => self.core.memory.distance_up(ty.width, a, b),
+                IntOp::Add => self.next_multiple(a, b),
+                _ => None,
+            });
+        (
+            found.unwrap_or_else(|| self.core.memory.by_bits(op, ty, args)),
+            false,
+        )
+    }
+
+    /// An address less what it is above a multiple of a power of two, or more by what lacks for one:
+    /// `a - (a & 1023)`, `a + (-a & 1023)`.
+    fn rounded_by_rest(&mut self, op: IntOp, width: u8, a: Arg, b: Arg) -> Option<Prov> {
+        let up = match op {
+            IntOp::Add => true,
+            IntOp::Sub => false,
+            _ => return None,
+        };
+        let pieces = |m: &Self, x: &Arg| matches!(m.core.memory.prov.shape(x.p), Shape::Pieces(_));
+        let (whole, rest) = match up && pieces(self, &a) {
+            true => (b, a),
+            false => (a, b),
+        };
+        let (n, r) = (whole.number()?, rest.number()?);
+        let mut images = Images::default();
+        let image = images.of(&self.core.memory.prov, rest.p, Some(r), width);
+        let (of, low_part, bits) = images.low_run(&mut self.core.memory.prov, &image);
+        let above = image.get(bits as usize..)?;
+        if bits > 16 || above.iter().any(|b| *b != Bit::Known(false)) {
+            return None;
+        }
+        // The address and the rest move by the same or opposite amounts, up to multiples of the
+        // power of two.
+        let sign = if up { 1 } else { u64::MAX };
+        let apart = self.core.memory.prov.sum(whole.p, of, sign, 64)?;
+        if self.core.memory.prov.aligned(apart) < bits {
+            return None;
+        }
+        let residue = n.wrapping_add(low_part.wrapping_mul(sign)) & low(bits);
+        let from = n.wrapping_sub(residue);
+        let from = if up {
+            from.wrapping_add(low(bits))
+        } else {
+            from
+        };
+        self.core.memory.prov.rounded(whole.p, from, bits)
     }
 }

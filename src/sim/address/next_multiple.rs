@@ -13,7 +13,7 @@ use crate::kernel::operands::uses;
 use crate::kernel::{Cmp, IntTy, Op, Pc, RegId};
 use crate::term::{ICmp, TermId};
 
-use super::super::machine::Machine;
+use super::super::machine::{Core, Machine, Spaces};
 use super::super::val::Val;
 use super::derive::Arg;
 use super::image::{Bit, Images};
@@ -26,7 +26,7 @@ struct Rest {
     bits: u8,
 }
 
-impl Machine<'_> {
+impl Spaces {
     /// The rest of an address by a power of two, if a value is one.
     fn rest(&mut self, a: Arg, width: u8) -> Option<Rest> {
         let Shape::Pieces(_) = self.prov.shape(a.p) else {
@@ -57,108 +57,6 @@ impl Machine<'_> {
         Some(self.prov.intern(Shape::Ahead(r.of, whole, r.bits)))
     }
 
-    /// An address and the distance to the multiple above it.
-    pub(super) fn next_multiple(&mut self, a: Arg, b: Arg) -> Option<Prov> {
-        let far = |m: &Self, x: &Arg| match *m.prov.shape(x.p) {
-            Shape::Ahead(of, whole, bits) => Some((of, whole, bits)),
-            _ => None,
-        };
-        let (whole, (of, number, bits)) = match (far(self, &a), far(self, &b)) {
-            (None, Some(r)) => (a, r),
-            (Some(r), None) => (b, r),
-            _ => return None,
-        };
-        if !self.moves_along(whole, of, number, bits) {
-            return None;
-        }
-        let above = whole.number()?.wrapping_add(1 << bits);
-        self.prov.rounded(whole.p, above, bits)
-    }
-
-    /// Whether the rest of an address is zero, where layouts decide it and only selections ask.
-    pub(super) fn asks_for_multiple(
-        &mut self,
-        (cmp, ty): (Cmp, IntTy),
-        (a, b): (Arg, Arg),
-        dst: RegId,
-    ) -> Option<Prov> {
-        let equal = match cmp {
-            Cmp::Eq => true,
-            Cmp::Ne => false,
-            _ => return None,
-        };
-        let zero = |x: &Arg| x.constant().is_some_and(|n| n & low(ty.width) == 0);
-        let r = match (zero(&a), zero(&b)) {
-            (_, true) => self.rest(a, ty.width)?,
-            (true, _) => self.rest(b, ty.width)?,
-            _ => return None,
-        };
-        let asked = (0..self.kernel.insts.len()).all(|i| self.only_chooses(Pc(i as u32), dst));
-        let whole = r.number & low(r.bits);
-        let shape = Shape::Multiple(r.of, whole, r.bits, equal);
-        asked.then(|| self.prov.intern(shape))
-    }
-
-    /// True if an instruction does not read a predicate, or does nothing by it but choose what registers hold.
-    fn only_chooses(&mut self, pc: Pc, predicate: RegId) -> bool {
-        let kernel = self.kernel;
-        let inst = &kernel.insts[pc.0 as usize];
-        let mut reads = false;
-        uses(inst, |u| reads |= u == predicate);
-        let guards = inst.guard.is_some_and(|g| g.reg == predicate);
-        match inst.op {
-            _ if !reads => true,
-            Op::Selp { .. } => !guards,
-            Op::Bra { .. } => self.is_choice(pc),
-            _ => false,
-        }
-    }
-
-    /// The condition that a linear value is a multiple, or is none; one for each question.
-    pub(super) fn is_multiple(&mut self, of: (Prov, u64, u8), equal: bool) -> TermId {
-        let mut all = self.prov.multiples.iter();
-        let c = match all.find(|m| *m.1 == of) {
-            Some(m) => *m.0,
-            None => {
-                let (bit, zero) = (self.fresh_bits(1), self.values.store.bits(1, 0));
-                let c = self.values.store.icmp(ICmp::Eq, bit, zero);
-                self.prov.multiples.insert(c, of);
-                c
-            }
-        };
-        if equal { c } else { self.values.store.not(c) }
-    }
-
-    /// One of two values by a condition that layouts decide: the number of the multiple at or above an address, and what it
-    /// carries; `Some(None)` where no rule says that the choice is one for all layouts. `None` for any other condition.
-    pub(crate) fn settled(&mut self, c: TermId, [x, y]: [Arg; 2]) -> Option<Option<(Prov, u64)>> {
-        if self.prov.multiples.is_empty() {
-            return None;
-        }
-        let not = self.values.store.not(c);
-        let (of, at, above) = match (self.prov.multiples.get(&c), self.prov.multiples.get(&not)) {
-            (Some(of), _) => (*of, x, y),
-            (_, Some(of)) => (*of, y, x),
-            // A choice by more than the condition is none that a rule follows.
-            _ => return self.asks_layout(c).then_some(None),
-        };
-        Some(self.next_of(at, above, of))
-    }
-
-    /// True if layouts decide a condition, together with others.
-    fn asks_layout(&mut self, c: TermId) -> bool {
-        if let Some(known) = self.prov.by_layout.get(&c) {
-            return *known;
-        }
-        let store = &self.values.store;
-        let found = store
-            .reachable(&[c])
-            .into_iter()
-            .any(|t| self.prov.multiples.contains_key(&t));
-        self.prov.by_layout.insert(c, found);
-        found
-    }
-
     fn next_of(
         &mut self,
         at: Arg,
@@ -177,5 +75,115 @@ impl Machine<'_> {
         let number = n.wrapping_add(low(bits)) & !low(bits);
         let p = self.prov.rounded(at.p, n.wrapping_add(low(bits)), bits)?;
         Some((p, number))
+    }
+}
+
+impl Core<'_> {
+    /// Whether the rest of an address is zero, where layouts decide it and only selections ask.
+    pub(super) fn asks_for_multiple(
+        &mut self,
+        (cmp, ty): (Cmp, IntTy),
+        (a, b): (Arg, Arg),
+        dst: RegId,
+    ) -> Option<Prov> {
+        let equal = match cmp {
+            Cmp::Eq => true,
+            Cmp::Ne => false,
+            _ => return None,
+        };
+        let zero = |x: &Arg| x.constant().is_some_and(|n| n & low(ty.width) == 0);
+        let r = match (zero(&a), zero(&b)) {
+            (_, true) => self.memory.rest(a, ty.width)?,
+            (true, _) => self.memory.rest(b, ty.width)?,
+            _ => return None,
+        };
+        let asked =
+            (0..self.fixed.kernel.insts.len()).all(|i| self.only_chooses(Pc(i as u32), dst));
+        let whole = r.number & low(r.bits);
+        let shape = Shape::Multiple(r.of, whole, r.bits, equal);
+        asked.then(|| self.memory.prov.intern(shape))
+    }
+
+    /// True if an instruction does not read a predicate, or does nothing by it but choose what registers hold.
+    fn only_chooses(&mut self, pc: Pc, predicate: RegId) -> bool {
+        let kernel = self.fixed.kernel;
+        let inst = &kernel.insts[pc.0 as usize];
+        let mut reads = false;
+        uses(inst, |u| reads |= u == predicate);
+        let guards = inst.guard.is_some_and(|g| g.reg == predicate);
+        match inst.op {
+            _ if !reads => true,
+            Op::Selp { .. } => !guards,
+            Op::Bra { .. } => self.is_choice(pc),
+            _ => false,
+        }
+    }
+
+    /// The condition that a linear value is a multiple, or is none; one for each question.
+    pub(super) fn is_multiple(&mut self, of: (Prov, u64, u8), equal: bool) -> TermId {
+        let mut all = self.memory.prov.multiples.iter();
+        let c = match all.find(|m| *m.1 == of) {
+            Some(m) => *m.0,
+            None => {
+                let (bit, zero) = (self.values.fresh_bits(1), self.values.store.bits(1, 0));
+                let c = self.values.store.icmp(ICmp::Eq, bit, zero);
+                self.memory.prov.multiples.insert(c, of);
+                c
+            }
+        };
+        if equal { c } else { self.values.store.not(c) }
+    }
+
+    /// One of two values by a condition that layouts decide: the number of the multiple at or above an address, and what it
+    /// carries; `Some(None)` where no rule says that the choice is one for all layouts. `None` for any other condition.
+    pub(crate) fn settled(&mut self, c: TermId, [x, y]: [Arg; 2]) -> Option<Option<(Prov, u64)>> {
+        if self.memory.prov.multiples.is_empty() {
+            return None;
+        }
+        let not = self.values.store.not(c);
+        let (of, at, above) = match (
+            self.memory.prov.multiples.get(&c),
+            self.memory.prov.multiples.get(&not),
+        ) {
+            (Some(of), _) => (*of, x, y),
+            (_, Some(of)) => (*of, y, x),
+            // A choice by more than the condition is none that a rule follows.
+            _ => return self.asks_layout(c).then_some(None),
+        };
+        Some(self.memory.next_of(at, above, of))
+    }
+
+    /// True if layouts decide a condition, together with others.
+    fn asks_layout(&mut self, c: TermId) -> bool {
+        if let Some(known) = self.memory.prov.by_layout.get(&c) {
+            return *known;
+        }
+        let store = &self.values.store;
+        let found = store
+            .reachable(&[c])
+            .into_iter()
+            .any(|t| self.memory.prov.multiples.contains_key(&t));
+        self.memory.prov.by_layout.insert(c, found);
+        found
+    }
+}
+
+impl Machine<'_> {
+    /// An address and the distance to the multiple above it.
+    pub(super) fn next_multiple(&mut self, a: Arg, b: Arg) -> Option<Prov> {
+        let far = |m: &Self, x: &Arg| match *m.core.memory.prov.shape(x.p) {
+            Shape::Ahead(of, whole, bits) => Some((of, whole, bits)),
+            _ => None,
+        };
+        let (whole, (of, number, bits)) = match (far(self, &a), far(self, &b)) {
+            (None, Some(r)) => (a, r),
+            (Some(r), None) => (b, r),
+            _ => return None,
+        };
+        if !self.core.memory.moves_along(whole, of, number, bits) {
+            return None;
+        }
+        let above = whole.number()?.wrapping_add(1 << bits);
+        self.core.memory.prov.rounded(whole.p, above, bits)
     }
 }

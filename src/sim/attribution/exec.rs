@@ -3,7 +3,7 @@
 use crate::answer::AssumptionKind;
 use crate::kernel::{MatrixForm, Pc};
 use crate::sim::clock::Tick;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine};
 use crate::sim::order::Order;
 use crate::sim::place::Target;
 use crate::sim::race::{By, Kind, SameWrite};
@@ -12,6 +12,8 @@ use crate::sim::warp::lanes;
 
 use super::{SAME_LANE, in_both};
 use crate::sim::race::View;
+
+impl Core<'_> {}
 
 impl Machine<'_> {
     /// Tells the order of accesses about those of a collective, under one attribution or as one unnamed lane's.
@@ -23,29 +25,10 @@ impl Machine<'_> {
         kind: Kind,
         (view, by): (View, By),
     ) -> Result<Vec<(usize, SameWrite)>, Stop> {
-        (self.order.view, self.order.by) = (view, by);
+        (self.sync.order.view, self.sync.order.by) = (view, by);
         let found = self.order_accesses((w, pc), targets, elems, kind, false);
-        (self.order.view, self.order.by) = (View::Both, By::Lanes);
+        (self.sync.order.view, self.sync.order.by) = (View::Both, By::Lanes);
         found
-    }
-
-    /// Writes of both attributions, each with the row that it is of: those that both see, then others.
-    pub(in crate::sim) fn of_both_views(
-        giver: Vec<(usize, SameWrite)>,
-        holder: Vec<(usize, SameWrite)>,
-    ) -> Vec<(usize, SameWrite)> {
-        let mut out = Vec::with_capacity(giver.len());
-        let mut rows: Vec<usize> = giver.iter().chain(&holder).map(|c| c.0).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        for row in rows {
-            let of = |all: &[(usize, SameWrite)]| -> Vec<SameWrite> {
-                all.iter().filter(|c| c.0 == row).map(|c| c.1).collect()
-            };
-            let both = in_both(of(&giver), of(&holder));
-            out.extend(both.into_iter().map(|c| (row, c)));
-        }
-        out
     }
 
     /// Lists the assumption if a warp loads rows that it stored, or stores rows that it loaded, and nothing else
@@ -61,7 +44,7 @@ impl Machine<'_> {
             rows: known,
             clocks,
             ..
-        } = &mut self.order;
+        } = &mut self.sync.order;
         if !known.on {
             return;
         }
@@ -77,10 +60,30 @@ impl Machine<'_> {
             })
         };
         if last[usize::from(!stores)].is_some_and(unordered) {
-            self.found
+            self.core
+                .found
                 .assumptions
                 .insert(AssumptionKind::Machine.says(SAME_LANE));
         }
         last[usize::from(stores)] = Some(clocks.stamp(warp));
     }
+}
+
+/// Writes of both attributions, each with the row that it is of: those that both see, then others.
+pub(in crate::sim) fn of_both_views(
+    giver: Vec<(usize, SameWrite)>,
+    holder: Vec<(usize, SameWrite)>,
+) -> Vec<(usize, SameWrite)> {
+    let mut out = Vec::with_capacity(giver.len());
+    let mut rows: Vec<usize> = giver.iter().chain(&holder).map(|c| c.0).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    for row in rows {
+        let of = |all: &[(usize, SameWrite)]| -> Vec<SameWrite> {
+            all.iter().filter(|c| c.0 == row).map(|c| c.1).collect()
+        };
+        let both = in_both(of(&giver), of(&holder));
+        out.extend(both.into_iter().map(|c| (row, c)));
+    }
+    out
 }

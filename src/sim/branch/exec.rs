@@ -6,10 +6,11 @@ use crate::kernel::region::Region;
 use crate::kernel::structured::{Blocks, NONE};
 use crate::kernel::{NumTy, Op, Pc};
 use crate::sim::address::derive::Arg;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine, Threads};
 use crate::sim::step::{Flow, Under, is_selectable};
 use crate::sim::stop::Stop;
 use crate::sim::val::{ABSENT_LANE, Val};
+use crate::sim::value::Values;
 use crate::sim::warp::{LANES, lanes};
 use crate::term::{Term, TermId};
 use crate::work;
@@ -38,62 +39,84 @@ const MAX_PARTS: usize = 16;
 /// No branch: what ways that met have in common.
 const MET: u32 = u32::MAX;
 
-impl Machine<'_> {
-    /// A conditional branch in lanes `mask`: `yes` take it, those of `under` may.
-    pub(in crate::sim) fn branch_on_data(
-        &mut self,
-        w: usize,
-        mask: u32,
-        yes: u32,
-        under: Under,
-        pc: Pc,
-    ) -> Result<Flow, Stop> {
-        let Op::Bra { target, .. } = self.inst(pc).op else {
-            return Ok(Flow::Next);
-        };
-        if let Some(yes) = self.decide_ways(yes, &under, pc)? {
-            self.warps[w].jump(mask & !yes, pc.0 + 1);
-            self.warps[w].jump(yes, target.0);
-            return Ok(Flow::Set);
-        }
-        let region = self.region(pc);
-        if !region.as_ref().is_some_and(|r| self.is_harmless(r)) {
-            self.check_set(w, pc, &under)?;
-        }
-        if self.assertion(w, (mask, yes), &under, (pc, target)) {
-            return Ok(Flow::Set);
-        }
-        let sure = mask & !under.mask;
-        self.warps[w].jump(sure & !yes, pc.0 + 1);
-        self.warps[w].jump(yes, target.0);
-        let result = match region {
-            Some(region) => self.walk(w, &under, pc, target, &region),
-            None => Err(End::Unstructured),
-        };
-        match result {
-            Ok(()) => Ok(Flow::Set),
-            Err(End::Stop(s)) => Err(s),
-            Err(end) => {
-                // Runs that each decide a few rounds do not end such a loop either.
-                if matches!(end, End::Unstructured) {
-                    self.ask_for_ways(&under, pc)?;
-                }
-                let lane = under.mask.trailing_zeros() as usize;
-                let v = Val::Pred(under.cond[lane]);
-                let at = match end {
-                    End::Endless(branch) => branch,
-                    End::Stop(_) | End::Unstructured => pc,
-                };
-                self.data_dependent_branch(w, under.mask, at, v);
-                Err(Stop::Finding)
-            }
-        }
+impl Values {
+    /// What a value that is loaded on a way is there.
+    fn on_way(&mut self, way: &Way, lane: usize, v: Val) -> Val {
+        let of = |l: &Literal| [l.cond[lane], l.here[lane]];
+        let known: Vec<TermId> = way.literals.iter().flat_map(of).collect();
+        self.where_true(&known, v)
     }
 
+    /// Whether the condition of some lane asks bits of rounded numbers.
+    fn ask_loose_bits(&self, under: &Under) -> bool {
+        let store = &self.store;
+        lanes(under.mask).any(|lane| store.is_loose(under.cond[lane]))
+    }
+
+    /// Whether the condition of some lane compares numbers.
+    fn ask_numbers(&self, under: &Under) -> bool {
+        let mut conditions = lanes(under.mask).map(|lane| under.cond[lane]);
+        conditions.any(|cond| self.asks_numbers(cond))
+    }
+
+    fn asks_numbers(&self, cond: TermId) -> bool {
+        let (store, mut open) = (&self.store, vec![cond]);
+        for _ in 0..MAX_PARTS {
+            match open.pop().map(|t| store.get(t)) {
+                Some(Term::RCmp(..)) => return true,
+                // Bits of a number, or floats that are words.
+                Some(Term::ICmp(_, a, b)) => {
+                    let is_number = |t| matches!(store.get(t), Term::OfReal { .. } | Term::Word(_));
+                    if is_number(a) || is_number(b) {
+                        return true;
+                    }
+                }
+                Some(Term::Not(a)) => open.push(a),
+                Some(Term::And(a, b) | Term::Or(a, b)) => open.extend([a, b]),
+                Some(_) => {}
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// True if two ways differ in their last branch only, and no lane that may go one of them went
+    /// elsewhere on the other.
+    fn are_sides(&self, a: &Way, b: &Way) -> bool {
+        let n = a.literals.len();
+        if n == 0 || b.literals.len() != n || !same(&a.literals[..n - 1], &b.literals[..n - 1]) {
+            return false;
+        }
+        let (x, y) = (&a.literals[n - 1], &b.literals[n - 1]);
+        let certain = |l: &Literal, mask: u32| {
+            let sure = |lane: usize| self.store.as_bool(l.cond[lane]) == Some(true);
+            lanes(mask).all(sure)
+        };
+        x.branch == y.branch
+            && x.taken != y.taken
+            && certain(x, a.mask & !b.mask)
+            && certain(y, b.mask & !a.mask)
+    }
+}
+
+impl Threads {
+    /// The registers that a region writes, as they are.
+    fn save(&self, w: usize, region: &Region) -> Vec<Saved> {
+        let warp = &self.warps[w];
+        let of = |r: &_| Saved {
+            words: *warp.words(*r),
+            symbolic: warp.symbolic(*r),
+            carried: warp.carried_lanes(*r),
+        };
+        region.defs.iter().map(of).collect()
+    }
+}
+
+impl Core<'_> {
     /// The region of a branch.
     fn region(&mut self, pc: Pc) -> Option<Rc<Region>> {
-        let kernel = self.kernel;
-        let regions = &mut self.branch_regions;
+        let kernel = self.fixed.kernel;
+        let regions = &mut self.threads.branch_regions;
         let blocks = regions
             .blocks
             .get_or_insert_with(|| Rc::new(Blocks::new(kernel)))
@@ -116,166 +139,6 @@ impl Machine<'_> {
         region.join != NONE && code.map(Pc).all(|pc| is_harmless(pc, &self.inst(pc).op))
     }
 
-    /// Executes the region in the lanes of `under`, whose conditions say who takes the branch.
-    fn walk(
-        &mut self,
-        w: usize,
-        under: &Under,
-        branch: Pc,
-        target: Pc,
-        region: &Region,
-    ) -> Result<(), End> {
-        let mut walk = Walk {
-            w,
-            region,
-            branch,
-            harmless: self.is_harmless(region),
-            serial: 0,
-            steps: 0,
-            began: work::spent(),
-            pending: Vec::new(),
-        };
-        let regs = self.save(w, region);
-        let start = Way {
-            rank: 0,
-            mask: under.mask,
-            literals: Vec::new(),
-            regs,
-        };
-        self.fork(&mut walk, start, 0, under, (target.0, branch.0 + 1))?;
-        loop {
-            let rank = walk.pending.iter().map(|p| p.rank).min();
-            let rank = rank.unwrap_or(region.end());
-            let (here, rest): (Vec<Way>, Vec<Way>) =
-                walk.pending.drain(..).partition(|p| p.rank == rank);
-            walk.pending = rest;
-            let way = self.merge_all(&mut walk, here)?;
-            if rank == region.end() {
-                if let Some(way) = way {
-                    self.restore(w, region, &way);
-                }
-                break;
-            }
-            if let Some(way) = way {
-                self.walk_block(&mut walk, way)?;
-            }
-        }
-        if region.join == NONE {
-            self.exit(w, under.mask)?;
-        } else {
-            self.warps[w].jump(under.mask, region.join);
-        }
-        Ok(())
-    }
-
-    /// Executes one block on a way, and puts where it leads among the pending.
-    fn walk_block(&mut self, walk: &mut Walk, way: Way) -> Result<(), End> {
-        let (w, region) = (walk.w, walk.region);
-        self.look_at_limits()?;
-        self.restore(w, region, &way);
-        let (here, mut under, mut yes) = (way.here(), Under::none(), 0u32);
-        for lane in lanes(way.mask) {
-            match here.map(|h| h[lane]) {
-                Some(c) if self.values.store.as_bool(c) != Some(true) => {
-                    under.mask |= 1 << lane;
-                    under.cond[lane] = c;
-                }
-                _ => yes |= 1 << lane,
-            }
-        }
-        let block = &region.blocks[way.rank as usize];
-        for pc in block.start..block.end {
-            walk.steps += 1;
-            if walk.steps > MAX_STEPS {
-                return Err(End::Unstructured);
-            }
-            let pc = Pc(pc);
-            let inst = self.inst(pc);
-            self.prelude(w, (way.mask, yes), pc)?;
-            let (sure, guards) = self.guarded(w, way.mask, inst.guard);
-            if !walk.harmless {
-                self.check_set(w, pc, &guards)?;
-            }
-            let onward = match inst.op {
-                Op::Bra { target, .. } => target.0,
-                Op::Exit if region.join == NONE => NONE,
-                _ if !is_selectable(&inst.op) => return Err(End::Unstructured),
-                _ => {
-                    self.execute_on_way(&way, w, pc, (yes, &under), (sure, &guards))?;
-                    continue;
-                }
-            };
-            let mut way = way;
-            way.regs = self.save(w, region);
-            return self.fork(walk, way, sure, &guards, (onward, pc.0 + 1));
-        }
-        let mut way = way;
-        way.regs = self.save(w, region);
-        let end = block.end;
-        self.lead_to(walk, way, end)
-    }
-
-    /// One instruction other than a branch on a way: `yes` and `under` are the lanes that go this
-    /// way, for certain or under a condition, `sure` and `guards` those whose guard holds.
-    fn execute_on_way(
-        &mut self,
-        way: &Way,
-        w: usize,
-        pc: Pc,
-        (yes, under): (u32, &Under),
-        (sure, guards): (u32, &Under),
-    ) -> Result<(), Stop> {
-        let exec = sure | guards.mask;
-        if exec == 0 {
-            return Ok(());
-        }
-        if guards.mask == 0 && exec & yes == exec {
-            self.execute(w, way.mask, exec, pc, &Under::none())?;
-            return Ok(());
-        }
-        // Where an access happens is a matter of the way and the guard, what a register then
-        // holds of the guard alone.
-        let mut both = Under::none();
-        for lane in lanes(exec) {
-            let bit = 1 << lane;
-            let cond = match (guards.mask & bit != 0, under.mask & bit != 0) {
-                (false, false) => continue,
-                (true, false) => guards.cond[lane],
-                (false, true) => under.cond[lane],
-                (true, true) => {
-                    let store = &mut self.values.store;
-                    store.and(under.cond[lane], guards.cond[lane])
-                }
-            };
-            if self.values.store.as_bool(cond) != Some(true) {
-                both.mask |= bit;
-                both.cond[lane] = cond;
-            }
-        }
-        self.execute_guarded((w, way.mask), exec, pc, guards, &both)?;
-        if let Op::Ld { dsts, .. } = &self.inst(pc).op {
-            for r in dsts.iter().flatten() {
-                for lane in lanes(exec & both.mask) {
-                    let v = self.warps[w].get(*r, lane);
-                    let p = self.warps[w].prov(*r, lane);
-                    let new = self.on_way(way, lane, v);
-                    if new != v {
-                        self.set(w, *r, lane, new);
-                        self.set_prov(w, *r, 1 << lane, p);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What a value that is loaded on a way is there.
-    fn on_way(&mut self, way: &Way, lane: usize, v: Val) -> Val {
-        let of = |l: &Literal| [l.cond[lane], l.here[lane]];
-        let known: Vec<TermId> = way.literals.iter().flat_map(of).collect();
-        self.values.where_true(&known, v)
-    }
-
     /// Splits a way at a branch: lanes `sure` go on at `taken`, those of `under` under their
     /// condition, all others at `fall`.
     fn fork(
@@ -289,8 +152,8 @@ impl Machine<'_> {
         let split = under.mask != 0;
         let rounds = way.literals.iter().filter(|l| l.fall == fall).count();
         let is_long = rounds >= MAX_ROUNDS && work::spent() - walk.began > MAX_WORK;
-        let asks = is_long && self.ask_numbers(under)
-            || rounds >= MAX_ROUNDS_OF_BITS && self.ask_loose_bits(under);
+        let asks = is_long && self.values.ask_numbers(under)
+            || rounds >= MAX_ROUNDS_OF_BITS && self.values.ask_loose_bits(under);
         if split && asks && !self.counts(walk, way.mask) {
             return Err(End::Endless(Pc(fall - 1)));
         }
@@ -347,15 +210,16 @@ impl Machine<'_> {
                 literals,
                 regs: way.regs.clone(),
             };
-            self.lead_to(walk, next, to)?;
+            lead_to(walk, next, to)?;
         }
         Ok(())
     }
 
     /// Whether the region compares a known integer that it changes: the counter of a loop, which may end it too.
     fn counts(&self, walk: &Walk, mask: u32) -> bool {
-        let is_known =
-            |r| lanes(mask).all(|lane| matches!(self.warps[walk.w].get(r, lane), Val::Conc(_)));
+        let is_known = |r| {
+            lanes(mask).all(|lane| matches!(self.threads.warps[walk.w].get(r, lane), Val::Conc(_)))
+        };
         let code = walk.region.blocks.iter().flat_map(|b| b.start..b.end);
         code.map(Pc).any(|pc| {
             let op = &self.inst(pc).op;
@@ -369,46 +233,227 @@ impl Machine<'_> {
         })
     }
 
-    /// Whether the condition of some lane asks bits of rounded numbers.
-    fn ask_loose_bits(&self, under: &Under) -> bool {
-        let store = &self.values.store;
-        lanes(under.mask).any(|lane| store.is_loose(under.cond[lane]))
-    }
-
-    /// Whether the condition of some lane compares numbers.
-    fn ask_numbers(&self, under: &Under) -> bool {
-        let mut conditions = lanes(under.mask).map(|lane| under.cond[lane]);
-        conditions.any(|cond| self.asks_numbers(cond))
-    }
-
-    fn asks_numbers(&self, cond: TermId) -> bool {
-        let (store, mut open) = (&self.values.store, vec![cond]);
-        for _ in 0..MAX_PARTS {
-            match open.pop().map(|t| store.get(t)) {
-                Some(Term::RCmp(..)) => return true,
-                // Bits of a number, or floats that are words.
-                Some(Term::ICmp(_, a, b)) => {
-                    let is_number = |t| matches!(store.get(t), Term::OfReal { .. } | Term::Word(_));
-                    if is_number(a) || is_number(b) {
-                        return true;
-                    }
-                }
-                Some(Term::Not(a)) => open.push(a),
-                Some(Term::And(a, b) | Term::Or(a, b)) => open.extend([a, b]),
-                Some(_) => {}
-                None => return false,
+    /// The registers of a way, in its lanes.
+    fn restore(&mut self, w: usize, region: &Region, way: &Way) {
+        for (&r, saved) in region.defs.iter().zip(&way.regs) {
+            let warp = &mut self.threads.warps[w];
+            warp.set_words(r, way.mask & !saved.symbolic, &saved.words);
+            let mut absent = 0u32;
+            for lane in lanes(way.mask & saved.symbolic) {
+                absent |= ((saved.words[lane] == ABSENT_LANE) as u32) << lane;
+            }
+            warp.set_symbolic(r, way.mask & saved.symbolic & !absent, &saved.words);
+            warp.set_absent(r, absent);
+            for lane in lanes(way.mask & saved.carried.mask) {
+                self.set_prov(w, r, 1 << lane, saved.carried.get(lane));
             }
         }
-        false
+    }
+}
+
+impl Machine<'_> {
+    /// A conditional branch in lanes `mask`: `yes` take it, those of `under` may.
+    pub(in crate::sim) fn branch_on_data(
+        &mut self,
+        w: usize,
+        mask: u32,
+        yes: u32,
+        under: Under,
+        pc: Pc,
+    ) -> Result<Flow, Stop> {
+        let Op::Bra { target, .. } = self.core.inst(pc).op else {
+            return Ok(Flow::Next);
+        };
+        if let Some(yes) = self.decide_ways(yes, &under, pc)? {
+            self.core.threads.warps[w].jump(mask & !yes, pc.0 + 1);
+            self.core.threads.warps[w].jump(yes, target.0);
+            return Ok(Flow::Set);
+        }
+        let region = self.core.region(pc);
+        if !region.as_ref().is_some_and(|r| self.core.is_harmless(r)) {
+            self.core.check_set(w, pc, &under)?;
+        }
+        if self.assertion(w, (mask, yes), &under, (pc, target)) {
+            return Ok(Flow::Set);
+        }
+        let sure = mask & !under.mask;
+        self.core.threads.warps[w].jump(sure & !yes, pc.0 + 1);
+        self.core.threads.warps[w].jump(yes, target.0);
+        let result = match region {
+            Some(region) => self.walk(w, &under, pc, target, &region),
+            None => Err(End::Unstructured),
+        };
+        match result {
+            Ok(()) => Ok(Flow::Set),
+            Err(End::Stop(s)) => Err(s),
+            Err(end) => {
+                // Runs that each decide a few rounds do not end such a loop either.
+                if matches!(end, End::Unstructured) {
+                    self.ask_for_ways(&under, pc)?;
+                }
+                let lane = under.mask.trailing_zeros() as usize;
+                let v = Val::Pred(under.cond[lane]);
+                let at = match end {
+                    End::Endless(branch) => branch,
+                    End::Stop(_) | End::Unstructured => pc,
+                };
+                self.core.data_dependent_branch(w, under.mask, at, v);
+                Err(Stop::Finding)
+            }
+        }
     }
 
-    /// A way leads to the block or join that starts at a pc.
-    fn lead_to(&mut self, walk: &mut Walk, mut way: Way, pc: u32) -> Result<(), End> {
-        let Some(rank) = walk.region.rank(pc) else {
-            return Err(End::Unstructured);
+    /// Executes the region in the lanes of `under`, whose conditions say who takes the branch.
+    fn walk(
+        &mut self,
+        w: usize,
+        under: &Under,
+        branch: Pc,
+        target: Pc,
+        region: &Region,
+    ) -> Result<(), End> {
+        let mut walk = Walk {
+            w,
+            region,
+            branch,
+            harmless: self.core.is_harmless(region),
+            serial: 0,
+            steps: 0,
+            began: work::spent(),
+            pending: Vec::new(),
         };
-        way.rank = rank;
-        walk.pending.push(way);
+        let regs = self.core.threads.save(w, region);
+        let start = Way {
+            rank: 0,
+            mask: under.mask,
+            literals: Vec::new(),
+            regs,
+        };
+        self.core
+            .fork(&mut walk, start, 0, under, (target.0, branch.0 + 1))?;
+        loop {
+            let rank = walk.pending.iter().map(|p| p.rank).min();
+            let rank = rank.unwrap_or(region.end());
+            let (here, rest): (Vec<Way>, Vec<Way>) =
+                walk.pending.drain(..).partition(|p| p.rank == rank);
+            walk.pending = rest;
+            let way = self.merge_all(&mut walk, here)?;
+            if rank == region.end() {
+                if let Some(way) = way {
+                    self.core.restore(w, region, &way);
+                }
+                break;
+            }
+            if let Some(way) = way {
+                self.walk_block(&mut walk, way)?;
+            }
+        }
+        if region.join == NONE {
+            self.exit(w, under.mask)?;
+        } else {
+            self.core.threads.warps[w].jump(under.mask, region.join);
+        }
+        Ok(())
+    }
+
+    /// Executes one block on a way, and puts where it leads among the pending.
+    fn walk_block(&mut self, walk: &mut Walk, way: Way) -> Result<(), End> {
+        let (w, region) = (walk.w, walk.region);
+        self.look_at_limits()?;
+        self.core.restore(w, region, &way);
+        let (here, mut under, mut yes) = (way.here(), Under::none(), 0u32);
+        for lane in lanes(way.mask) {
+            match here.map(|h| h[lane]) {
+                Some(c) if self.core.values.store.as_bool(c) != Some(true) => {
+                    under.mask |= 1 << lane;
+                    under.cond[lane] = c;
+                }
+                _ => yes |= 1 << lane,
+            }
+        }
+        let block = &region.blocks[way.rank as usize];
+        for pc in block.start..block.end {
+            walk.steps += 1;
+            if walk.steps > MAX_STEPS {
+                return Err(End::Unstructured);
+            }
+            let pc = Pc(pc);
+            let inst = self.core.inst(pc);
+            self.prelude(w, (way.mask, yes), pc)?;
+            let (sure, guards) = self.core.guarded(w, way.mask, inst.guard);
+            if !walk.harmless {
+                self.core.check_set(w, pc, &guards)?;
+            }
+            let onward = match inst.op {
+                Op::Bra { target, .. } => target.0,
+                Op::Exit if region.join == NONE => NONE,
+                _ if !is_selectable(&inst.op) => return Err(End::Unstructured),
+                _ => {
+                    self.execute_on_way(&way, w, pc, (yes, &under), (sure, &guards))?;
+                    continue;
+                }
+            };
+            let mut way = way;
+            way.regs = self.core.threads.save(w, region);
+            return self.core.fork(walk, way, sure, &guards, (onward, pc.0 + 1));
+        }
+        let mut way = way;
+        way.regs = self.core.threads.save(w, region);
+        let end = block.end;
+        lead_to(walk, way, end)
+    }
+
+    /// One instruction other than a branch on a way: `yes` and `under` are the lanes that go this
+    /// way, for certain or under a condition, `sure` and `guards` those whose guard holds.
+    fn execute_on_way(
+        &mut self,
+        way: &Way,
+        w: usize,
+        pc: Pc,
+        (yes, under): (u32, &Under),
+        (sure, guards): (u32, &Under),
+    ) -> Result<(), Stop> {
+        let exec = sure | guards.mask;
+        if exec == 0 {
+            return Ok(());
+        }
+        if guards.mask == 0 && exec & yes == exec {
+            self.execute(w, way.mask, exec, pc, &Under::none())?;
+            return Ok(());
+        }
+        // Where an access happens is a matter of the way and the guard, what a register then
+        // holds of the guard alone.
+        let mut both = Under::none();
+        for lane in lanes(exec) {
+            let bit = 1 << lane;
+            let cond = match (guards.mask & bit != 0, under.mask & bit != 0) {
+                (false, false) => continue,
+                (true, false) => guards.cond[lane],
+                (false, true) => under.cond[lane],
+                (true, true) => {
+                    let store = &mut self.core.values.store;
+                    store.and(under.cond[lane], guards.cond[lane])
+                }
+            };
+            if self.core.values.store.as_bool(cond) != Some(true) {
+                both.mask |= bit;
+                both.cond[lane] = cond;
+            }
+        }
+        self.execute_guarded((w, way.mask), exec, pc, guards, &both)?;
+        if let Op::Ld { dsts, .. } = &self.core.inst(pc).op {
+            for r in dsts.iter().flatten() {
+                for lane in lanes(exec & both.mask) {
+                    let v = self.core.threads.warps[w].get(*r, lane);
+                    let p = self.core.threads.warps[w].prov(*r, lane);
+                    let new = self.core.values.on_way(way, lane, v);
+                    if new != v {
+                        self.core.set(w, *r, lane, new);
+                        self.core.set_prov(w, *r, 1 << lane, p);
+                    }
+                }
+            }
+        }
         Ok(())
     }
 
@@ -417,7 +462,7 @@ impl Machine<'_> {
         // The two sides of one branch first, because then the branch drops out.
         let mut i = 0;
         while i < ways.len() {
-            match (i + 1..ways.len()).find(|&j| self.are_sides(&ways[i], &ways[j])) {
+            match (i + 1..ways.len()).find(|&j| self.core.values.are_sides(&ways[i], &ways[j])) {
                 Some(j) => {
                     let b = ways.remove(j);
                     let a = ways.remove(i);
@@ -438,24 +483,6 @@ impl Machine<'_> {
         Ok(Some(all))
     }
 
-    /// True if two ways differ in their last branch only, and no lane that may go one of them went
-    /// elsewhere on the other.
-    fn are_sides(&self, a: &Way, b: &Way) -> bool {
-        let n = a.literals.len();
-        if n == 0 || b.literals.len() != n || !same(&a.literals[..n - 1], &b.literals[..n - 1]) {
-            return false;
-        }
-        let (x, y) = (&a.literals[n - 1], &b.literals[n - 1]);
-        let certain = |l: &Literal, mask: u32| {
-            let sure = |lane: usize| self.values.store.as_bool(l.cond[lane]) == Some(true);
-            lanes(mask).all(sure)
-        };
-        x.branch == y.branch
-            && x.taken != y.taken
-            && certain(x, a.mask & !b.mask)
-            && certain(y, b.mask & !a.mask)
-    }
-
     /// Ends the walk at a limit: one step of it may build terms as large as those of the whole run before.
     fn look_at_limits(&mut self) -> Result<(), End> {
         match self.is_late() {
@@ -471,12 +498,12 @@ impl Machine<'_> {
         let common = (0..a.literals.len().min(b.literals.len()))
             .take_while(|&i| same(&a.literals[i..i + 1], &b.literals[i..i + 1]))
             .count();
-        let sides = self.are_sides(&a, &b);
+        let sides = self.core.values.are_sides(&a, &b);
         let equal = common == a.literals.len() && common == b.literals.len();
         if equal && both != 0 {
             return Err(End::Unstructured);
         }
-        let store = &mut self.values.store;
+        let store = &mut self.core.values.store;
         let yes = store.bool(true);
         // The conditions of the ways since they parted.
         let mut since = |literals: &[Literal], mask: u32| {
@@ -530,22 +557,22 @@ impl Machine<'_> {
                 continue;
             }
             self.look_at_limits()?;
-            let width = self.width(r);
-            self.note_unset(walk.w, walk.branch);
+            let width = self.core.width(r);
+            self.core.values.note_unset(walk.w, walk.branch);
             for lane in lanes(b.mask) {
                 let (v, p) = (value(theirs, lane), theirs.carried.get(lane));
                 let (v, p) = if both >> lane & 1 == 1 {
                     let (old, carried) = (value(ours, lane), ours.carried.get(lane));
                     let sides = [Arg { v: old, p: carried }, Arg { v, p }];
-                    match self.settled(of_a[lane], sides) {
+                    match self.core.settled(of_a[lane], sides) {
                         Some(Some((p, number))) => (Val::Conc(number), p),
                         Some(None) => {
-                            self.refuse_base(walk.w, 1 << lane, walk.branch);
+                            self.core.refuse_base(walk.w, 1 << lane, walk.branch);
                             return Err(End::Stop(Stop::Finding));
                         }
                         None => {
-                            let merged = self.prov.choice(of_a[lane], carried, p);
-                            (self.values.select(of_a[lane], old, v, width), merged)
+                            let merged = self.core.memory.prov.choice(of_a[lane], carried, p);
+                            (self.core.values.select(of_a[lane], old, v, width), merged)
                         }
                     }
                 } else {
@@ -562,34 +589,6 @@ impl Machine<'_> {
             literals,
             regs,
         })
-    }
-
-    /// The registers that a region writes, as they are.
-    fn save(&self, w: usize, region: &Region) -> Vec<Saved> {
-        let warp = &self.warps[w];
-        let of = |r: &_| Saved {
-            words: *warp.words(*r),
-            symbolic: warp.symbolic(*r),
-            carried: warp.carried_lanes(*r),
-        };
-        region.defs.iter().map(of).collect()
-    }
-
-    /// The registers of a way, in its lanes.
-    fn restore(&mut self, w: usize, region: &Region, way: &Way) {
-        for (&r, saved) in region.defs.iter().zip(&way.regs) {
-            let warp = &mut self.warps[w];
-            warp.set_words(r, way.mask & !saved.symbolic, &saved.words);
-            let mut absent = 0u32;
-            for lane in lanes(way.mask & saved.symbolic) {
-                absent |= ((saved.words[lane] == ABSENT_LANE) as u32) << lane;
-            }
-            warp.set_symbolic(r, way.mask & saved.symbolic & !absent, &saved.words);
-            warp.set_absent(r, absent);
-            for lane in lanes(way.mask & saved.carried.mask) {
-                self.set_prov(w, r, 1 << lane, saved.carried.get(lane));
-            }
-        }
     }
 }
 
@@ -609,4 +608,14 @@ fn value(saved: &Saved, lane: usize) -> Val {
 fn put(saved: &mut Saved, lane: usize, word: u64, is_symbolic: bool) {
     saved.words[lane] = word;
     saved.symbolic = saved.symbolic & !(1 << lane) | (is_symbolic as u32) << lane;
+}
+
+/// A way leads to the block or join that starts at a pc.
+fn lead_to(walk: &mut Walk, mut way: Way, pc: u32) -> Result<(), End> {
+    let Some(rank) = walk.region.rank(pc) else {
+        return Err(End::Unstructured);
+    };
+    way.rank = rank;
+    walk.pending.push(way);
+    Ok(())
 }

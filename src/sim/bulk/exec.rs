@@ -2,9 +2,9 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
-use crate::sim::at::LaneAt;
+use crate::sim::at::{LaneAt, site};
 use crate::sim::clock::Actor;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine};
 use crate::sim::place::Target;
 use crate::sim::proxy::{Reader, Through};
 use crate::sim::race::{Kind, SameWrite};
@@ -22,6 +22,66 @@ use super::{Bulk, How, Issued, Job};
 /// No CTA has as much shared memory.
 const MOST_BYTES: u64 = 1 << 20;
 
+impl Core<'_> {
+    /// The CTAs whose shared memory a lane writes, where it names them by a mask.
+    fn destinations(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        copy: &BulkCopy,
+    ) -> Result<Vec<Option<u32>>, Stop> {
+        let Some(mask) = copy.multicast else {
+            return Ok(vec![None]);
+        };
+        let mask = self.bulk_number(w, lane, pc, mask)? & 0xffff;
+        if mask >> self.fixed.team.size() != 0 {
+            let size = self.fixed.team.size();
+            let site = site(pc, w, 1 << lane, "starts the copy");
+            self.defect(DefectKind::OutOfBounds, vec![site], || {
+                format!(
+                    "the mask {mask:#x} of a copy names CTAs that the cluster, of {size}, has not"
+                )
+            });
+            return Err(Stop::Finding);
+        }
+        Ok(lanes(mask).map(|rank| Some(rank as u32)).collect())
+    }
+
+    fn bulk_number(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        s: crate::kernel::Src,
+    ) -> Result<u32, Stop> {
+        let v = self.src(w, s, lane);
+        match self.values.of_bits_plain(v, 32) {
+            Val::Conc(n) => Ok(n as u32),
+            v => {
+                self.data_dependent_address(w, 1 << lane, pc, v);
+                Err(Stop::Finding)
+            }
+        }
+    }
+
+    fn bulk_misaligned(&mut self, w: usize, lane: usize, pc: Pc, n: u32) -> Stop {
+        let site = site(pc, w, 1 << lane, "starts the copy");
+        self.defect(DefectKind::MisalignedAccess, vec![site], || {
+            format!("an address or the size of a bulk copy is not a multiple of {n}")
+        });
+        Stop::Finding
+    }
+
+    fn bulk_outside(&mut self, w: usize, lane: usize, pc: Pc) -> Stop {
+        let site = site(pc, w, 1 << lane, "starts the copy");
+        self.defect(DefectKind::OutOfBounds, vec![site], || {
+            "a bulk copy goes to an address below shared memory".into()
+        });
+        Stop::Finding
+    }
+}
+
 impl Machine<'_> {
     /// An operation on bulk copies or tensor maps.
     pub(in crate::sim) fn bulk_op(
@@ -35,7 +95,7 @@ impl Machine<'_> {
             BulkOp::Copy(copy) => self.bulk_copy(w, exec, pc, copy)?,
             BulkOp::Commit => {
                 for lane in lanes(exec) {
-                    self.bulk[w].committed[lane] += 1;
+                    self.tasks.bulk[w].committed[lane] += 1;
                 }
             }
             BulkOp::Wait { pending, read } => self.bulk_wait(w, exec, *pending, *read),
@@ -58,43 +118,18 @@ impl Machine<'_> {
                     self.acquire_map(w, lane, pc, *addr)?;
                 }
             }
-            BulkOp::MapRelease => self.release_maps(w, exec),
+            BulkOp::MapRelease => self.sync.release_maps(w, exec),
         }
         Ok(())
     }
 
     fn bulk_copy(&mut self, w: usize, exec: u32, pc: Pc, copy: &BulkCopy) -> Result<(), Stop> {
         for lane in lanes(exec) {
-            for to in self.destinations(w, lane, pc, copy)? {
+            for to in self.core.destinations(w, lane, pc, copy)? {
                 self.bulk_copy_to(w, lane, pc, copy, to)?;
             }
         }
         Ok(())
-    }
-
-    /// The CTAs whose shared memory a lane writes, where it names them by a mask.
-    fn destinations(
-        &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        copy: &BulkCopy,
-    ) -> Result<Vec<Option<u32>>, Stop> {
-        let Some(mask) = copy.multicast else {
-            return Ok(vec![None]);
-        };
-        let mask = self.bulk_number(w, lane, pc, mask)? & 0xffff;
-        if mask >> self.team.size() != 0 {
-            let size = self.team.size();
-            let site = self.site(pc, w, 1 << lane, "starts the copy");
-            self.defect(DefectKind::OutOfBounds, vec![site], || {
-                format!(
-                    "the mask {mask:#x} of a copy names CTAs that the cluster, of {size}, has not"
-                )
-            });
-            return Err(Stop::Finding);
-        }
-        Ok(lanes(mask).map(|rank| Some(rank as u32)).collect())
     }
 
     /// Copies to the place that is named, or to the same place of the CTA of a rank, each an agent of its own: what
@@ -107,20 +142,21 @@ impl Machine<'_> {
         copy: &BulkCopy,
         to: Option<u32>,
     ) -> Result<(), Stop> {
-        let reads = self.order.clocks.fork(w as u32);
+        let reads = self.sync.order.clocks.fork(w as u32);
         let writes = match copy.end {
             BulkEnd::Object(..) => reads,
-            BulkEnd::Group => self.order.clocks.fork(w as u32),
+            BulkEnd::Group => self.sync.order.clocks.fork(w as u32),
         };
-        let slot = to.and_then(|rank| self.team.peer(w, rank));
-        let slot = slot.map(|number| self.team.slot(number));
+        let slot = to.and_then(|rank| self.core.fixed.team.peer(w, rank));
+        let slot = slot.map(|number| self.core.fixed.team.slot(number));
         let job = self.bulk_job((w, lane, pc), copy, reads, slot)?;
         let reduce = match copy.reduce {
             None => None,
             Some((op, ty)) => match ty.or(job.element) {
                 Some(ty) => Some((op, ty)),
                 None => {
-                    self.unsupported(w, 1 << lane, pc, "a reduction of this type");
+                    self.core
+                        .unsupported(w, 1 << lane, pc, "a reduction of this type");
                     return Err(Stop::Finding);
                 }
             },
@@ -143,8 +179,8 @@ impl Machine<'_> {
                 self.bulk_complete(&how, (*space, *addr), job.bytes, to)?;
             }
             BulkEnd::Group => {
-                let group = self.bulk[w].committed[lane];
-                self.bulk[w].issued.push(Issued {
+                let group = self.tasks.bulk[w].committed[lane];
+                self.tasks.bulk[w].issued.push(Issued {
                     reads,
                     writes,
                     lane,
@@ -166,23 +202,24 @@ impl Machine<'_> {
     ) -> Result<Job, Stop> {
         let mut near = self.bulk_target(w, lane, pc, copy.near.0, copy.near.1)?;
         if let Some(slot) = slot {
-            near.off = slot + self.team.local(near.off);
+            near.off = slot + self.core.fixed.team.local(near.off);
         }
         if near.region != SHARED {
-            self.unsupported(w, 1 << lane, pc, "a bulk copy of other memory than shared");
+            self.core
+                .unsupported(w, 1 << lane, pc, "a bulk copy of other memory than shared");
             return Err(Stop::Finding);
         }
         match &copy.far {
             BulkFar::Run { space, addr, bytes } => {
                 let far = self.bulk_target(w, lane, pc, *space, *addr)?;
-                let bytes = self.bulk_number(w, lane, pc, *bytes)? as u64;
-                let apart = far.off % 16 != 0 || self.prov.most(far.base) < 16;
+                let bytes = self.core.bulk_number(w, lane, pc, *bytes)? as u64;
+                let apart = far.off % 16 != 0 || self.core.memory.prov.most(far.base) < 16;
                 if near.off % 16 != 0 || apart || !bytes.is_multiple_of(16) {
-                    return Err(self.bulk_misaligned(w, lane, pc, 16));
+                    return Err(self.core.bulk_misaligned(w, lane, pc, 16));
                 }
                 if bytes > MOST_BYTES {
-                    let site = self.site(pc, w, 1 << lane, "starts the copy");
-                    self.defect(DefectKind::OutOfBounds, vec![site], || {
+                    let site = site(pc, w, 1 << lane, "starts the copy");
+                    self.core.defect(DefectKind::OutOfBounds, vec![site], || {
                         format!("a bulk copy of {bytes} bytes leaves shared memory")
                     });
                     return Err(Stop::Finding);
@@ -195,7 +232,7 @@ impl Machine<'_> {
                     to: CHUNK,
                 });
                 let chunks = if near.off < 0 {
-                    return Err(self.bulk_outside(w, lane, pc));
+                    return Err(self.core.bulk_outside(w, lane, pc));
                 } else {
                     chunks.collect()
                 };
@@ -218,31 +255,33 @@ impl Machine<'_> {
                 let rank = if *apart { 2 } else { coords.len() };
                 let map = self.used_map(w, lane, pc, &place, rank)?;
                 if *apart && map.bounds[1] != 1 {
-                    let site = self.site(pc, w, 1 << lane, "uses the tensor map");
-                    self.unknown(UnknownKind::Undefined, vec![site], || {
-                        "a copy of four rows takes a tensor map whose box is one row".into()
-                    });
+                    let site = site(pc, w, 1 << lane, "uses the tensor map");
+                    self.core
+                        .found
+                        .unknown(UnknownKind::Undefined, vec![site], || {
+                            "a copy of four rows takes a tensor map whose box is one row".into()
+                        });
                     return Err(Stop::Finding);
                 }
                 if near.off < 0 {
-                    return Err(self.bulk_outside(w, lane, pc));
+                    return Err(self.core.bulk_outside(w, lane, pc));
                 }
                 if near.off % 128 != 0 {
-                    return Err(self.bulk_misaligned(w, lane, pc, 128));
+                    return Err(self.core.bulk_misaligned(w, lane, pc, 128));
                 }
                 let mut at = Vec::with_capacity(coords.len());
                 for c in coords {
-                    at.push(i64::from(self.bulk_number(w, lane, pc, *c)? as i32));
+                    at.push(i64::from(self.core.bulk_number(w, lane, pc, *c)? as i32));
                 }
-                let Ok(landing) = self.prov.landing(map.carried, Space::Generic) else {
-                    let site = self.site(pc, w, 1 << lane, "copies a box of the tensor");
-                    self.defect(DefectKind::OutOfBounds, vec![site], || {
+                let Ok(landing) = self.core.memory.prov.landing(map.carried, Space::Generic) else {
+                    let site = site(pc, w, 1 << lane, "copies a box of the tensor");
+                    self.core.defect(DefectKind::OutOfBounds, vec![site], || {
                         format!("address {:#x} of a tensor lies in no array", map.address)
                     });
                     return Err(Stop::Finding);
                 };
                 let pattern = 128 << map.swizzle;
-                self.check_pattern((w, lane, pc), near.base, pattern)?;
+                self.core.check_pattern((w, lane, pc), near.base, pattern)?;
                 let far = map.address.wrapping_sub(landing.origin) as i64;
                 let off = near.off as u64;
                 let chunks = match at.split_first() {
@@ -271,52 +310,21 @@ impl Machine<'_> {
         match self.only_target(w, lane, pc, space, addr)? {
             Some(t) => Ok(t),
             None => {
-                let site = self.site(pc, w, 1 << lane, "copies between selected addresses");
-                self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
-                    "an address of a bulk copy depends on input data".into()
-                });
+                let site = site(pc, w, 1 << lane, "copies between selected addresses");
+                self.core
+                    .found
+                    .unknown(UnknownKind::DataDependentAddress, vec![site], || {
+                        "an address of a bulk copy depends on input data".into()
+                    });
                 Err(Stop::Finding)
             }
         }
-    }
-
-    fn bulk_number(
-        &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        s: crate::kernel::Src,
-    ) -> Result<u32, Stop> {
-        let v = self.src(w, s, lane);
-        match self.values.of_bits_plain(v, 32) {
-            Val::Conc(n) => Ok(n as u32),
-            v => {
-                self.data_dependent_address(w, 1 << lane, pc, v);
-                Err(Stop::Finding)
-            }
-        }
-    }
-
-    fn bulk_misaligned(&mut self, w: usize, lane: usize, pc: Pc, n: u32) -> Stop {
-        let site = self.site(pc, w, 1 << lane, "starts the copy");
-        self.defect(DefectKind::MisalignedAccess, vec![site], || {
-            format!("an address or the size of a bulk copy is not a multiple of {n}")
-        });
-        Stop::Finding
-    }
-
-    fn bulk_outside(&mut self, w: usize, lane: usize, pc: Pc) -> Stop {
-        let site = self.site(pc, w, 1 << lane, "starts the copy");
-        self.defect(DefectKind::OutOfBounds, vec![site], || {
-            "a bulk copy goes to an address below shared memory".into()
-        });
-        Stop::Finding
     }
 
     /// Copies at most sixteen bytes.
     fn bulk_chunk(&mut self, how: &How, job: &Job, chunk: &Chunk) -> Result<(), Stop> {
         let &How { w, lane, pc, .. } = how;
-        self.stats.accesses += 2;
+        self.core.threads.stats.accesses += 2;
         work::spend(2);
         let far_off = job.far.1.wrapping_add(chunk.far);
         let inside = chunk.to - chunk.from;
@@ -392,15 +400,15 @@ impl Machine<'_> {
                 }
                 _ => self.check_refill((w, lane, pc), t.region, (first, bytes)),
             };
-            self.order.agent = Some(if kind == Kind::Read {
+            self.sync.order.agent = Some(if kind == Kind::Read {
                 how.reads
             } else {
                 how.writes
             });
-            self.order.through = Through::Bulk;
+            self.sync.order.through = Through::Bulk;
             let count = (to - from) / unit;
             let across = how.fill && kind == Kind::Read && t.region == SHARED;
-            if across && self.team.many() {
+            if across && self.core.fixed.team.many() {
                 self.note_own(w, 1 << lane, pc, t.off as u64);
             }
             let found = self.order_accesses(
@@ -410,12 +418,12 @@ impl Machine<'_> {
                 kind,
                 false,
             );
-            self.order.through = Through::Thread;
-            self.order.agent = None;
+            self.sync.order.through = Through::Thread;
+            self.sync.order.agent = None;
             for (_, c) in found? {
                 match alike(&c) {
                     true => compared.push(c),
-                    false => self.add_race(c.otherwise, &c),
+                    false => self.sync.add_race(c.otherwise, &c),
                 }
             }
             // What is not visible may not even be ordered, which says more.
@@ -439,23 +447,31 @@ impl Machine<'_> {
             };
             let mut v = match valid {
                 true if how.reduce.is_none() => {
-                    self.load_value((w, lane, pc), from.region, from.off as u64, ty)
+                    self.core
+                        .load_value((w, lane, pc), from.region, from.off as u64, ty)
                 }
-                true => self.load_one(LaneAt { w, lane, pc }, from.region, from.off as u64, ty),
+                true => {
+                    self.core
+                        .load_one(LaneAt { w, lane, pc }, from.region, from.off as u64, ty)
+                }
                 false => Val::Conc(0),
             };
             if let Some((op, ty)) = how.reduce {
-                let old = self.load_one(LaneAt { w, lane, pc }, to.region, to.off as u64, ty);
-                v = self.atomic_value((w, lane, pc), (op, ty, 1), old, v, None)?;
+                let old = self
+                    .core
+                    .load_one(LaneAt { w, lane, pc }, to.region, to.off as u64, ty);
+                v = self
+                    .core
+                    .atomic_value((w, lane, pc), (op, ty, 1), old, v, None)?;
             }
             for c in compared.iter().filter(|c| c.offset == to.off as u64) {
                 v = self.same_value(to.region, (to.off as u64, unit), (v, v), ty, c);
             }
-            let region = &mut self.regions[to.region.0 as usize];
-            region.store(&mut self.values, to.off as u64, unit, v);
+            let region = &mut self.core.memory.regions[to.region.0 as usize];
+            region.store(&mut self.core.values, to.off as u64, unit, v);
             if valid && how.reduce.is_none() {
                 let (from, to) = ((from.region, from.off as u64), (to.region, to.off as u64));
-                self.copy_prov(from, to, unit, pc);
+                self.core.memory.copy_prov(from, to, unit, pc);
             }
             at += unit;
         }
@@ -475,13 +491,19 @@ impl Machine<'_> {
         if let Some((rank, pair)) = cta {
             for t in to.iter_mut().filter(|t| t.region == SHARED) {
                 // A pair of CTAs counts at the one whose rank is even, or odd, as that of the object is.
-                let given = crate::sim::cluster::split(t.off).0 as u32 % self.team.size();
+                let given =
+                    crate::sim::cluster::split(t.off).0 as u32 % self.core.fixed.team.size();
                 let rank = match pair {
                     true => rank & !1 | given & 1,
                     false => rank,
                 };
-                let slot = self.team.peer(w, rank).map(|number| self.team.slot(number));
-                t.off = slot.unwrap_or(0) + self.team.local(t.off);
+                let slot = self
+                    .core
+                    .fixed
+                    .team
+                    .peer(w, rank)
+                    .map(|number| self.core.fixed.team.slot(number));
+                t.off = slot.unwrap_or(0) + self.core.fixed.team.local(t.off);
             }
         }
         self.check(w, pc, &mut to, 8, true);
@@ -489,7 +511,8 @@ impl Machine<'_> {
             return Err(Stop::Finding);
         };
         if t.region != SHARED || t.cond.is_some() {
-            self.unsupported(w, 1 << lane, pc, "an mbarrier at this address");
+            self.core
+                .unsupported(w, 1 << lane, pc, "an mbarrier at this address");
             return Err(Stop::Finding);
         }
         let at = t.off as u64;
@@ -500,8 +523,8 @@ impl Machine<'_> {
 
     /// `cp.async.bulk.wait_group`.
     fn bulk_wait(&mut self, w: usize, exec: u32, pending: u32, read: bool) {
-        let Bulk { issued, committed } = &mut self.bulk[w];
-        let clocks = &mut self.order.clocks;
+        let Bulk { issued, committed } = &mut self.tasks.bulk[w];
+        let clocks = &mut self.sync.order.clocks;
         issued.retain_mut(|copy| {
             let over = exec >> copy.lane & 1 == 1
                 && copy.group.saturating_add(pending) < committed[copy.lane];
@@ -522,14 +545,14 @@ impl Machine<'_> {
     /// When all threads have exited: copies that still read or write shared memory.
     pub(in crate::sim) fn check_bulk(&mut self) {
         if self.is_fine()
-            && let Some((at, phase)) = self.unseen_bytes()
+            && let Some((at, phase)) = self.tasks.unseen_bytes()
         {
-            let place = self.place(SHARED, at, 8);
+            let place = self.core.place(SHARED, at, 8);
             let sites = phase.map(|(pc, tid)| crate::sim::Site {
                 threads: vec![tid],
-                ..self.site(pc, 0, 1, format!("is part of a phase of {place}"))
+                ..site(pc, 0, 1, format!("is part of a phase of {place}"))
             });
-            self.unknown(UnknownKind::Undefined, sites.into_iter().collect(), || {
+            self.core.found.unknown(UnknownKind::Undefined, sites.into_iter().collect(), || {
                 format!(
                     "all threads exit before anyone has seen the end of the copies that the mbarrier {place} \
                      counts: they may write shared memory that another CTA already has"
@@ -537,8 +560,11 @@ impl Machine<'_> {
             });
         }
         let late = |b: &Bulk| b.issued.iter().any(|i| !i.read);
-        if self.bulk.iter().any(late) {
-            self.found.assumptions.insert(AssumptionKind::Machine.says(
+        if self.tasks.bulk.iter().any(late) {
+            self.core
+                .found
+                .assumptions
+                .insert(AssumptionKind::Machine.says(
                 "shared memory keeps its content after the last thread has exited until the bulk \
                  copies that nobody waited for have read it",
             ));

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::Pc;
 use crate::sim::Tid;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Machine, Synchronisation};
 use crate::sim::order::Order;
 use crate::sim::race::Kind;
 use crate::sim::region::RegionId;
@@ -21,16 +21,7 @@ const MAX_TESTS: usize = 1 << 10;
 /// Terms below a value that is looked at.
 const MAX_TERMS: usize = 1 << 12;
 
-impl Machine<'_> {
-    /// Looks at the loads of a trial.
-    pub(in crate::sim) fn take_by_value(&mut self, by_value: ByValue) {
-        for pc in by_value.instructions() {
-            self.classes[pc.0 as usize] = crate::sim::plain::Class::General;
-            self.order.report.apart.insert(pc);
-        }
-        self.order.by_value = by_value;
-    }
-
+impl Synchronisation {
     /// An access is made, whose values are not known yet.
     pub(in crate::sim) fn follow_reads(
         &mut self,
@@ -67,6 +58,17 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+impl Machine<'_> {
+    /// Looks at the loads of a trial.
+    pub(in crate::sim) fn take_by_value(&mut self, by_value: ByValue) {
+        for pc in by_value.instructions() {
+            self.core.threads.classes[pc.0 as usize] = crate::sim::plain::Class::General;
+            self.sync.order.report.apart.insert(pc);
+        }
+        self.sync.order.by_value = by_value;
+    }
 
     /// The value of an element that a lane loads: an unknown of its own, if the load raced. `place` is where it
     /// lies, if that is one place.
@@ -77,12 +79,12 @@ impl Machine<'_> {
         bits: u8,
     ) -> Option<Val> {
         let me = Tid((w * LANES + lane) as u32);
-        if !self.order.by_value.loads.get(&pc)?.contains(&me) {
+        if !self.sync.order.by_value.loads.get(&pc)?.contains(&me) {
             return None;
         }
-        let serial = self.fresh;
-        let v = Val::Bits(self.fresh_bits(bits));
-        let by_value = &mut self.order.by_value;
+        let serial = self.core.values.fresh;
+        let v = Val::Bits(self.core.values.fresh_bits(bits));
+        let by_value = &mut self.sync.order.by_value;
         let Some((region, off)) = place else {
             by_value.failed = true;
             return Some(v);
@@ -100,21 +102,21 @@ impl Machine<'_> {
 
     /// The value that a lane stores to an element, where reads wait for it.
     pub(in crate::sim) fn check_made(&mut self, lane: usize, off: u64, v: Val, bits: u8) {
-        let by_value = &mut self.order.by_value;
+        let by_value = &mut self.sync.order.by_value;
         let here = |p: &&(usize, u64, u32)| (p.0, p.1) == (lane, off);
         let mine: Vec<u32> = by_value.waiting.iter().filter(here).map(|p| p.2).collect();
         by_value.waiting.retain(|p| (p.0, p.1) != (lane, off));
         for serial in mine {
-            let t = self.values.bits(v, bits);
-            let fine = match self.order.by_value.tested.get(&(t, serial)) {
+            let t = self.core.values.bits(v, bits);
+            let fine = match self.sync.order.by_value.tested.get(&(t, serial)) {
                 Some(&known) => known,
                 None => {
-                    self.order.by_value.tested.len() < MAX_TESTS
-                        && is_made_of(&self.values.store, t, serial)
+                    self.sync.order.by_value.tested.len() < MAX_TESTS
+                        && is_made_of(&self.core.values.store, t, serial)
                 }
             };
-            self.order.by_value.tested.insert((t, serial), fine);
-            self.order.by_value.failed |= !fine;
+            self.sync.order.by_value.tested.insert((t, serial), fine);
+            self.sync.order.by_value.failed |= !fine;
         }
     }
 }

@@ -13,7 +13,7 @@
 use crate::answer::AssumptionKind;
 use crate::answer::kinds::ONE_SCHEDULE;
 use crate::kernel::{Addr, ClusterOp, Pc, Space, Src};
-use crate::sim::at::LaneAt;
+use crate::sim::at::{LaneAt, site};
 use crate::term::TermId;
 
 use super::super::clock::Actor;
@@ -67,8 +67,8 @@ impl Machine<'_> {
         else {
             return Ok(());
         };
-        if self.mode.together {
-            self.unsupported(
+        if self.core.fixed.mode.together {
+            self.core.unsupported(
                 w,
                 exec,
                 pc,
@@ -76,21 +76,21 @@ impl Machine<'_> {
             );
             return Err(Stop::Finding);
         }
-        self.effects += 1;
+        self.core.threads.effects += 1;
         for lane in super::super::warp::lanes(exec) {
             let response = self.request(w, lane, pc)?;
             let failed = response.first.is_none();
             let ranks = match all {
-                true => (0..self.team.size()).collect(),
-                false => vec![self.team.rank(w)],
+                true => (0..self.core.fixed.team.size()).collect(),
+                false => vec![self.core.fixed.team.rank(w)],
             };
-            let low = self.fresh_bits(64);
-            let high = self.fresh_bits(64);
-            self.requests.responses.insert(low, response);
+            let low = self.core.values.fresh_bits(64);
+            let high = self.core.values.fresh_bits(64);
+            self.sync.requests.responses.insert(low, response);
             for rank in ranks {
                 let agents = self.respond((w, lane, pc), (space, to, object), rank, [low, high])?;
-                if failed && rank == self.team.rank(w) {
-                    self.requests.told = Some(Actor(agents.0 + lane as u32));
+                if failed && rank == self.core.fixed.team.rank(w) {
+                    self.sync.requests.told = Some(Actor(agents.0 + lane as u32));
                 }
             }
         }
@@ -99,40 +99,46 @@ impl Machine<'_> {
 
     /// What the next request of the cluster comes to.
     fn request(&mut self, w: usize, lane: usize, pc: Pc) -> Result<Response, Stop> {
-        let cta = self.team.cta(w);
-        let first = self.launch.cancelled(cta, self.requests.made);
-        self.requests.made += 1;
-        self.found
+        let cta = self.core.fixed.team.cta(w);
+        let first = self
+            .core
+            .fixed
+            .launch
+            .cancelled(cta, self.sync.requests.made);
+        self.sync.requests.made += 1;
+        self.core
+            .found
             .assumptions
             .insert(AssumptionKind::Scheduling.says(ONE_SCHEDULE));
-        if let (None, Some(before)) = (first, self.requests.failed) {
+        if let (None, Some(before)) = (first, self.sync.requests.failed) {
             let sites = vec![
-                self.site(before, w, 1 << lane, "fails"),
-                self.site(pc, w, 1 << lane, "is executed after it"),
+                site(before, w, 1 << lane, "fails"),
+                site(pc, w, 1 << lane, "is executed after it"),
             ];
-            let me = Tid(self.warps[w].first + lane as u32);
-            let clocks = &self.order.clocks;
+            let me = Tid(self.core.threads.warps[w].first + lane as u32);
+            let clocks = &self.sync.order.clocks;
             let at = clocks.stamp(w as u32);
             if self
+                .sync
                 .requests
                 .told
                 .is_some_and(|who| clocks.ordered(who, at, me))
             {
-                self.defect(DefectKind::BarrierMisuse, sites, || {
+                self.core.defect(DefectKind::BarrierMisuse, sites, || {
                     "clusterlaunchcontrol.try_cancel after a response that said that nothing is left to cancel, which \
                      the thread had waited for"
                         .into()
                 });
                 return Err(Stop::Finding);
             }
-            self.unknown(UnknownKind::Undefined, sites, || {
+            self.core.found.unknown(UnknownKind::Undefined, sites, || {
                 "clusterlaunchcontrol.try_cancel after a request that failed: if the CTA has seen that, the manual leaves it \
                  open"
                     .into()
             });
         }
         if first.is_none() {
-            self.requests.failed = Some(pc);
+            self.sync.requests.failed = Some(pc);
         }
         Ok(Response { first })
     }
@@ -145,41 +151,47 @@ impl Machine<'_> {
         rank: u32,
         halves: [TermId; 2],
     ) -> Result<Actor, Stop> {
-        let agents = self.order.clocks.fork(w as u32);
-        let slot = self.team.peer(w, rank).map(|n| self.team.slot(n));
+        let agents = self.sync.order.clocks.fork(w as u32);
+        let slot = self
+            .core
+            .fixed
+            .team
+            .peer(w, rank)
+            .map(|n| self.core.fixed.team.slot(n));
         let mut places = Vec::with_capacity(2);
         for (addr, bytes) in [(to, BYTES), (object, 8)] {
             let mut found =
                 self.targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
             for t in found.iter_mut().filter(|t| t.region == SHARED) {
-                t.off = slot.unwrap_or(0) + self.team.local(t.off);
+                t.off = slot.unwrap_or(0) + self.core.fixed.team.local(t.off);
             }
             self.check(w, pc, &mut found, bytes, true);
             match found[..] {
                 [t] if t.region == SHARED && t.cond.is_none() => places.push(t),
                 _ => {
-                    self.unsupported(w, 1 << lane, pc, "a response at this address");
+                    self.core
+                        .unsupported(w, 1 << lane, pc, "a response at this address");
                     return Err(Stop::Finding);
                 }
             }
         }
         let (near, object): (Target, Target) = (places[0], places[1]);
         let seen = self.check_refill((w, lane, pc), SHARED, (near.off as u64, u64::from(BYTES)));
-        self.order.agent = Some(agents);
-        self.order.through = Through::Bulk;
+        self.sync.order.agent = Some(agents);
+        self.sync.order.through = Through::Bulk;
         let found = self.order_accesses((w, pc), &[near], (4, BYTES / 4), Kind::Write, false);
-        self.order.through = Through::Thread;
-        self.order.agent = None;
+        self.sync.order.through = Through::Thread;
+        self.sync.order.agent = None;
         for (_, c) in &found? {
-            self.add_race(c.otherwise, c);
+            self.sync.add_race(c.otherwise, c);
         }
         if !seen {
             return Err(Stop::Finding);
         }
         for (i, half) in halves.into_iter().enumerate() {
-            let region = &mut self.regions[SHARED.0 as usize];
+            let region = &mut self.core.memory.regions[SHARED.0 as usize];
             let at = near.off as u64 + 8 * i as u64;
-            region.store(&mut self.values, at, 8, Val::Bits(half));
+            region.store(&mut self.core.values, at, 8, Val::Bits(half));
         }
         self.touch_object(w, pc, &[object], Some(agents))?;
         self.complete_bytes(
@@ -199,17 +211,19 @@ impl Machine<'_> {
         pc: Pc,
         from: Src,
     ) -> Result<Response, Stop> {
-        let v = self.src(w, from, lane);
-        let known = match self.values.of_bits_plain(v, 64) {
-            Val::Bits(t) => self.requests.responses.get(&t).copied(),
+        let v = self.core.src(w, from, lane);
+        let known = match self.core.values.of_bits_plain(v, 64) {
+            Val::Bits(t) => self.sync.requests.responses.get(&t).copied(),
             _ => None,
         };
         known.ok_or_else(|| {
-            let site = self.site(pc, w, 1 << lane, "is executed");
-            self.unknown(UnknownKind::Undefined, vec![site], || {
-                "what clusterlaunchcontrol.query_cancel reads is not a response of try_cancel"
-                    .into()
-            });
+            let site = site(pc, w, 1 << lane, "is executed");
+            self.core
+                .found
+                .unknown(UnknownKind::Undefined, vec![site], || {
+                    "what clusterlaunchcontrol.query_cancel reads is not a response of try_cancel"
+                        .into()
+                });
             Stop::Finding
         })
     }
@@ -224,7 +238,7 @@ impl Machine<'_> {
         let response = self.response(w, lane, pc, from)?;
         Ok(match response.first {
             Some(first) => Val::Conc(u64::from(first[usize::from(dimension)])),
-            None => Val::Bits(self.fresh_bits(32)),
+            None => Val::Bits(self.core.values.fresh_bits(32)),
         })
     }
 }

@@ -14,6 +14,7 @@
 
 use crate::kernel::Pc;
 
+use super::super::at::site;
 use super::super::clock::{Actor, Layer, Tick};
 use super::super::machine::Machine;
 use super::super::region::SHARED;
@@ -73,7 +74,7 @@ impl Lifetimes {
 impl Machine<'_> {
     /// Lanes access shared memory, in part perhaps that of other CTAs.
     pub(crate) fn note_remote(&mut self, w: usize, mask: u32, pc: Pc, offs: &[u64; LANES]) {
-        let own = self.team.number(w);
+        let own = self.core.fixed.team.number(w);
         let mut rest = mask;
         while rest != 0 {
             let first = rest.trailing_zeros() as usize;
@@ -81,7 +82,7 @@ impl Machine<'_> {
             let same = |l: &usize| split(offs[*l] as i64).0 as usize == to;
             let group = lanes(rest).filter(same).fold(0, |m, l| m | 1 << l);
             rest &= !group;
-            if to != own && to < self.team.len() {
+            if to != own && to < self.core.fixed.team.len() {
                 self.note_access(w, group, pc, to, offs[first]);
             }
         }
@@ -89,18 +90,22 @@ impl Machine<'_> {
 
     /// A copy of a lane reads the shared memory of its own CTA for another one.
     pub(crate) fn note_own(&mut self, w: usize, mask: u32, pc: Pc, off: u64) {
-        self.keep_access(w, mask, pc, self.team.number(w), off);
+        self.keep_access(w, mask, pc, self.core.fixed.team.number(w), off);
     }
 
     fn note_access(&mut self, w: usize, mask: u32, pc: Pc, to: usize, off: u64) {
-        let deaf = lanes(mask & !self.lifetimes.begun[w]).find(|l| {
-            let t = Tid(self.warps[w].first + *l as u32);
-            !self.order.clocks.heard_of(t, self.team.warps(to))
+        let deaf = lanes(mask & !self.sync.lifetimes.begun[w]).find(|l| {
+            let t = Tid(self.core.threads.warps[w].first + *l as u32);
+            !self
+                .sync
+                .order
+                .clocks
+                .heard_of(t, self.core.fixed.team.warps(to))
         });
         if let Some(lane) = deaf {
-            let place = self.place(SHARED, off, 4);
-            let site = self.site(pc, w, 1 << lane, format!("accesses {place}"));
-            self.defect(DefectKind::Lifetime, vec![site], || {
+            let place = self.core.place(SHARED, off, 4);
+            let site = site(pc, w, 1 << lane, format!("accesses {place}"));
+            self.core.defect(DefectKind::Lifetime, vec![site], || {
                 format!(
                     "{place} is accessed before its CTA is known to have started: a barrier of the cluster before it \
                      is missing"
@@ -111,14 +116,14 @@ impl Machine<'_> {
     }
 
     fn keep_access(&mut self, w: usize, mask: u32, pc: Pc, to: usize, off: u64) {
-        let clocks = &self.order.clocks;
-        let who = match self.order.agent {
+        let clocks = &self.sync.order.clocks;
+        let who = match self.sync.order.agent {
             Some(agent) => agent,
-            None => Actor(self.warps[w].first),
+            None => Actor(self.core.threads.warps[w].first),
         };
         let at = clocks.stamp(w as u32);
         let phase = self.next_phase(w, mask);
-        let mut all = self.lifetimes.open.iter_mut();
+        let mut all = self.sync.lifetimes.open.iter_mut();
         let same = |a: &&mut Access| {
             (a.to, a.who, a.at, a.pc, a.phase, a.relaxed) == (to, who, at, pc, phase, false)
         };
@@ -126,12 +131,18 @@ impl Machine<'_> {
             a.mask |= mask;
             return;
         }
-        if self.lifetimes.open.len() >= KEPT {
-            let live = |to: usize| self.team.warps(to).any(|w| self.warps[w].live != 0);
+        if self.sync.lifetimes.open.len() >= KEPT {
+            let live = |to: usize| {
+                self.core
+                    .fixed
+                    .team
+                    .warps(to)
+                    .any(|w| self.core.threads.warps[w].live != 0)
+            };
             let settled = |a: &Access| live(a.to) && clocks.all_settled(a.who, a.mask, a.at);
-            self.lifetimes.open.retain(|a| !settled(a));
+            self.sync.lifetimes.open.retain(|a| !settled(a));
         }
-        self.lifetimes.open.push(Access {
+        self.sync.lifetimes.open.push(Access {
             to,
             who,
             mask,
@@ -147,10 +158,10 @@ impl Machine<'_> {
 
     /// Lanes are about to exit: what they know of is before the end of their CTA.
     pub(crate) fn note_end(&mut self, w: usize, mask: u32) {
-        let own = self.team.number(w);
-        let (clocks, passed) = (&self.order.clocks, self.lifetimes.passed[w]);
-        let first = self.warps[w].first;
-        self.lifetimes.open.retain_mut(|a| {
+        let own = self.core.fixed.team.number(w);
+        let (clocks, passed) = (&self.sync.order.clocks, self.sync.lifetimes.passed[w]);
+        let first = self.core.threads.warps[w].first;
+        self.sync.lifetimes.open.retain_mut(|a| {
             if a.to != own {
                 return true;
             }
@@ -171,9 +182,9 @@ impl Machine<'_> {
 
     /// When all threads have exited: accesses that the end of a CTA can come before.
     pub(crate) fn check_ends(&mut self) {
-        for a in std::mem::take(&mut self.lifetimes.open) {
-            let place = self.place(SHARED, a.off, 4);
-            let site = self.site(a.pc, a.w, a.mask, format!("accesses {place}"));
+        for a in std::mem::take(&mut self.sync.lifetimes.open) {
+            let place = self.core.place(SHARED, a.off, 4);
+            let site = site(a.pc, a.w, a.mask, format!("accesses {place}"));
             let message = || {
                 format!(
                     "{place} is accessed, and nothing orders that before the end of its CTA: a barrier of the cluster \
@@ -181,14 +192,14 @@ impl Machine<'_> {
                 )
             };
             match (a.by_default, a.relaxed) {
-                (true, _) => self.warn(WarningKind::DefaultScope, vec![site], || {
+                (true, _) => self.core.found.warn(WarningKind::DefaultScope, vec![site], || {
                     format!(
                         "{place} is accessed, and only an arrival or a wait without a scope, which is .cta, orders that before \
                          the end of its CTA: .release.cluster and .acquire.cluster are missing"
                     )
                 }),
-                (false, true) => self.unknown(UnknownKind::Undecided, vec![site], message),
-                (false, false) => self.defect(DefectKind::Lifetime, vec![site], message),
+                (false, true) => self.core.found.unknown(UnknownKind::Undecided, vec![site], message),
+                (false, false) => self.core.defect(DefectKind::Lifetime, vec![site], message),
             }
         }
     }

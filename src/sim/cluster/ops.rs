@@ -4,7 +4,8 @@ use crate::kernel::{ClusterOp, Pc, Space, Src};
 
 use super::super::DefectKind;
 use super::super::address::provenance::Prov;
-use super::super::machine::Machine;
+use super::super::at::site;
+use super::super::machine::{Core, Machine};
 use super::super::step::Flow;
 use super::super::stop::Stop;
 use super::super::val::Val;
@@ -14,61 +15,7 @@ use super::{SLOT_BITS, split};
 /// Ranks below this one stand in an address; no cluster has more CTAs.
 const FEW: u32 = 1 << (31 - SLOT_BITS);
 
-impl Machine<'_> {
-    /// An operation among the CTAs of a cluster.
-    pub(crate) fn cluster_op(
-        &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
-        op: &ClusterOp,
-    ) -> Result<Flow, Stop> {
-        match op {
-            ClusterOp::Arrive { .. } | ClusterOp::Wait { .. } => {
-                return self.cluster_barrier(w, exec, pc, op);
-            }
-            ClusterOp::Store(op) => self.remote_store(w, exec, pc, op)?,
-            ClusterOp::Cancel { .. } => self.cancel_launch(w, exec, pc, op)?,
-            ClusterOp::IsCancelled { dst, from } => {
-                for lane in lanes(exec) {
-                    let response = self.response(w, lane, pc, *from)?;
-                    let v = Val::Conc(u64::from(response.first.is_some()));
-                    self.set(w, *dst, lane, v);
-                }
-            }
-            ClusterOp::FirstCta {
-                dst,
-                from,
-                dimension,
-            } => {
-                for lane in lanes(exec) {
-                    let v = self.first_cancelled((w, lane, pc), *from, *dimension)?;
-                    self.set(w, *dst, lane, v);
-                }
-            }
-            ClusterOp::Map { dst, from, rank } => {
-                for lane in lanes(exec) {
-                    let (at, p) = self.shared_number(w, lane, pc, *from)?;
-                    let rank = self.rank_operand(w, lane, pc, *rank)?;
-                    let (_, rest) = split(at as u32 as i32 as i64);
-                    let number = (at & !0xffff_ffff)
-                        .wrapping_add_signed(rest)
-                        .wrapping_add(u64::from(rank) << SLOT_BITS);
-                    self.set(w, *dst, lane, Val::Conc(number));
-                    self.set_prov(w, *dst, 1 << lane, p);
-                }
-            }
-            ClusterOp::Rank { dst, from } => {
-                for lane in lanes(exec) {
-                    let (at, _) = self.shared_number(w, lane, pc, *from)?;
-                    let (rank, _) = split(at as u32 as i32 as i64);
-                    self.set(w, *dst, lane, Val::Conc(rank as u64));
-                }
-            }
-        }
-        Ok(Flow::Next)
-    }
-
+impl Core<'_> {
     /// The number of an address of shared memory, in its own window or as a generic one, and what it carries.
     fn shared_number(
         &mut self,
@@ -95,14 +42,14 @@ impl Machine<'_> {
         certain: bool,
         at: i64,
     ) -> Result<i64, Stop> {
-        let found = self.team.place(w, at);
-        let own = self.team.own_slot(w);
+        let found = self.fixed.team.place(w, at);
+        let own = self.fixed.team.own_slot(w);
         if let Some((slot, rest)) = found
             && (space != Space::Shared || slot == own)
         {
             return Ok(slot + rest);
         }
-        let site = self.site(pc, w, 1 << lane, "accesses it");
+        let site = site(pc, w, 1 << lane, "accesses it");
         let message = match found {
             Some(_) => "an address in the shared memory of another CTA is accessed as .shared::cta",
             None => "an address of shared memory names no CTA of the cluster",
@@ -123,13 +70,69 @@ impl Machine<'_> {
         // An address in a CTA that the cluster has not is wrong only where it is used: lanes that do not use theirs map
         // to such ranks.
         if rank >= FEW {
-            let size = self.team.size();
-            let site = self.site(pc, w, 1 << lane, format!("names the CTA of rank {rank}"));
+            let size = self.fixed.team.size();
+            let site = site(pc, w, 1 << lane, format!("names the CTA of rank {rank}"));
             self.defect(DefectKind::OutOfBounds, vec![site], || {
                 format!("the cluster has {size} CTAs, none of rank {rank}")
             });
             return Err(Stop::Finding);
         }
         Ok(rank)
+    }
+}
+
+impl Machine<'_> {
+    /// An operation among the CTAs of a cluster.
+    pub(crate) fn cluster_op(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        op: &ClusterOp,
+    ) -> Result<Flow, Stop> {
+        match op {
+            ClusterOp::Arrive { .. } | ClusterOp::Wait { .. } => {
+                return self.cluster_barrier(w, exec, pc, op);
+            }
+            ClusterOp::Store(op) => self.remote_store(w, exec, pc, op)?,
+            ClusterOp::Cancel { .. } => self.cancel_launch(w, exec, pc, op)?,
+            ClusterOp::IsCancelled { dst, from } => {
+                for lane in lanes(exec) {
+                    let response = self.response(w, lane, pc, *from)?;
+                    let v = Val::Conc(u64::from(response.first.is_some()));
+                    self.core.set(w, *dst, lane, v);
+                }
+            }
+            ClusterOp::FirstCta {
+                dst,
+                from,
+                dimension,
+            } => {
+                for lane in lanes(exec) {
+                    let v = self.first_cancelled((w, lane, pc), *from, *dimension)?;
+                    self.core.set(w, *dst, lane, v);
+                }
+            }
+            ClusterOp::Map { dst, from, rank } => {
+                for lane in lanes(exec) {
+                    let (at, p) = self.core.shared_number(w, lane, pc, *from)?;
+                    let rank = self.core.rank_operand(w, lane, pc, *rank)?;
+                    let (_, rest) = split(at as u32 as i32 as i64);
+                    let number = (at & !0xffff_ffff)
+                        .wrapping_add_signed(rest)
+                        .wrapping_add(u64::from(rank) << SLOT_BITS);
+                    self.core.set(w, *dst, lane, Val::Conc(number));
+                    self.core.set_prov(w, *dst, 1 << lane, p);
+                }
+            }
+            ClusterOp::Rank { dst, from } => {
+                for lane in lanes(exec) {
+                    let (at, _) = self.core.shared_number(w, lane, pc, *from)?;
+                    let (rank, _) = split(at as u32 as i32 as i64);
+                    self.core.set(w, *dst, lane, Val::Conc(rank as u64));
+                }
+            }
+        }
+        Ok(Flow::Next)
     }
 }

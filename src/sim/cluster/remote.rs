@@ -9,7 +9,7 @@ use crate::kernel::{Addr, Pc, RemoteStore, Src};
 use crate::sim::at::{At, LaneAt};
 
 use super::super::clock::Actor;
-use super::super::machine::Machine;
+use super::super::machine::{Core, Machine};
 use super::super::place::Target;
 use super::super::proxy::Through;
 use super::super::race::Kind;
@@ -19,63 +19,7 @@ use super::super::stop::Stop;
 use super::super::val::Val;
 use super::super::warp::lanes;
 
-impl Machine<'_> {
-    /// `st.async` and `red.async`.
-    pub(super) fn remote_store(
-        &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
-        op: &RemoteStore,
-    ) -> Result<(), Stop> {
-        self.effects += 1;
-        let elem = op.ty.bits() / 8;
-        let bytes = elem * op.srcs.len() as u32;
-        let agents = self.order.clocks.fork(w as u32);
-        let to = self.in_shared_memory(At { w, exec, pc }, op, op.to, bytes)?;
-        let objects = self.in_shared_memory(At { w, exec, pc }, op, op.object, 8)?;
-        let kind = match op.reduce {
-            None => Kind::Write,
-            Some(reduce) => Kind::Atomic {
-                op: reduce,
-                ty: op.ty,
-                used: false,
-                operand: None,
-            },
-        };
-        self.order.agent = Some(agents);
-        self.order.through = Through::Remote;
-        let elems = (elem, op.srcs.len() as u32);
-        let found = self.order_accesses((w, pc), &to, elems, kind, false);
-        self.order.agent = None;
-        self.order.through = Through::Thread;
-        for (_, c) in &found? {
-            self.add_race(c.otherwise, c);
-        }
-        self.note_unset(w, pc);
-        for t in &to {
-            for (i, src) in op.srcs.iter().enumerate() {
-                let at = t.off as u64 + u64::from(elem) * i as u64;
-                self.remote_value((w, t.lane, pc), op, *src, at)?;
-            }
-        }
-        self.touch_object(w, pc, &objects, Some(agents))?;
-        for t in objects {
-            let agent = Actor(agents.0);
-            self.complete_bytes(
-                LaneAt {
-                    w,
-                    lane: t.lane,
-                    pc,
-                },
-                t.off as u64,
-                u64::from(bytes),
-                agent,
-            )?;
-        }
-        Ok(())
-    }
-
+impl Core<'_> {
     fn remote_value(
         &mut self,
         (w, lane, pc): (usize, usize, Pc),
@@ -100,8 +44,66 @@ impl Machine<'_> {
                 self.atomic_value((w, lane, pc), (reduce, op.ty, 1), old, v, None)?
             }
         };
-        let region = &mut self.regions[SHARED.0 as usize];
+        let region = &mut self.memory.regions[SHARED.0 as usize];
         region.store(&mut self.values, at, u32::from(bits) / 8, v);
+        Ok(())
+    }
+}
+
+impl Machine<'_> {
+    /// `st.async` and `red.async`.
+    pub(super) fn remote_store(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        op: &RemoteStore,
+    ) -> Result<(), Stop> {
+        self.core.threads.effects += 1;
+        let elem = op.ty.bits() / 8;
+        let bytes = elem * op.srcs.len() as u32;
+        let agents = self.sync.order.clocks.fork(w as u32);
+        let to = self.in_shared_memory(At { w, exec, pc }, op, op.to, bytes)?;
+        let objects = self.in_shared_memory(At { w, exec, pc }, op, op.object, 8)?;
+        let kind = match op.reduce {
+            None => Kind::Write,
+            Some(reduce) => Kind::Atomic {
+                op: reduce,
+                ty: op.ty,
+                used: false,
+                operand: None,
+            },
+        };
+        self.sync.order.agent = Some(agents);
+        self.sync.order.through = Through::Remote;
+        let elems = (elem, op.srcs.len() as u32);
+        let found = self.order_accesses((w, pc), &to, elems, kind, false);
+        self.sync.order.agent = None;
+        self.sync.order.through = Through::Thread;
+        for (_, c) in &found? {
+            self.sync.add_race(c.otherwise, c);
+        }
+        self.core.values.note_unset(w, pc);
+        for t in &to {
+            for (i, src) in op.srcs.iter().enumerate() {
+                let at = t.off as u64 + u64::from(elem) * i as u64;
+                self.core.remote_value((w, t.lane, pc), op, *src, at)?;
+            }
+        }
+        self.touch_object(w, pc, &objects, Some(agents))?;
+        for t in objects {
+            let agent = Actor(agents.0);
+            self.complete_bytes(
+                LaneAt {
+                    w,
+                    lane: t.lane,
+                    pc,
+                },
+                t.off as u64,
+                u64::from(bytes),
+                agent,
+            )?;
+        }
         Ok(())
     }
 
@@ -117,7 +119,8 @@ impl Machine<'_> {
         self.check(w, pc, &mut to, bytes, true);
         let known = |t: &Target| t.region == SHARED && t.cond.is_none();
         if to.len() != lanes(exec).count() || !to.iter().all(known) {
-            self.unsupported(w, exec, pc, "an asynchronous store to this address");
+            self.core
+                .unsupported(w, exec, pc, "an asynchronous store to this address");
             return Err(Stop::Finding);
         }
         Ok(to)

@@ -6,11 +6,12 @@ use crate::kernel::{
 };
 use crate::sim::address::derive::Arg;
 use crate::sim::address::provenance::Prov;
-use crate::sim::at::LaneAt;
+use crate::sim::at::{LaneAt, site};
 use crate::sim::known_collectives::combining;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine, Synchronisation};
 use crate::sim::stop::Stop;
 use crate::sim::val::Val;
+use crate::sim::value::Values;
 use crate::sim::warp::{LANES, lanes};
 use crate::sim::{DefectKind, UnknownKind};
 use crate::term::{Fun, ICmp, TermId};
@@ -37,93 +38,32 @@ fn kind_of(op: &Op) -> Option<(u32, &'static str, Option<Src>)> {
     })
 }
 
-impl Machine<'_> {
-    /// Lanes `exec` arrive at a collective.
-    pub(in crate::sim) fn meet_lanes(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
-        let Some((kind, name, mask)) = kind_of(&self.inst(pc).op) else {
-            return Ok(());
-        };
-        if self.meets_at_once(w, exec, mask) {
-            self.exchange(w, exec)?;
-            self.note_meeting(w, exec);
-            self.warps[w].jump(exec, pc.0 + 1);
-            return Ok(());
+impl Values {
+    /// The magnitude of a lane's number.
+    fn magnitude(&mut self, pc: Pc, f: Fmt, v: Val) -> Val {
+        // A maximum of magnitudes, of one number and itself.
+        let same = (FloatOp::Max, f, [true, false], [v, v]);
+        if let Some(known) = self.known_extremum(pc, same) {
+            return known;
         }
-        for lane in lanes(exec) {
-            let m = match mask {
-                // The forms without `.sync` exchange among the lanes that run together.
-                None => exec,
-                Some(s) => {
-                    let v = self.src(w, s, lane);
-                    match self.values.of_bits_plain(v, 32) {
-                        Val::Conc(m) => m as u32,
-                        _ => {
-                            let site = self.site(pc, w, 1 << lane, "takes a mask from input data");
-                            self.unknown(UnknownKind::DataDependentBranch, vec![site], || {
-                                format!("the member mask of {name} depends on input data")
-                            });
-                            return Err(Stop::Finding);
-                        }
-                    }
-                }
-            };
-            if m >> lane & 1 == 0 {
-                let site = self.site(
-                    pc,
-                    w,
-                    1 << lane,
-                    format!("executes {name} with mask {m:#x}"),
-                );
-                self.defect(DefectKind::BarrierMisuse, vec![site], || {
-                    format!("a lane executes {name} with a mask that does not name it")
-                });
-                return Err(Stop::Finding);
-            }
-            self.meetings[w].keys[lane] = Some(Key { mask: m, kind });
-        }
-        self.warps[w].blocked |= exec;
-        self.complete_meetings(w)
+        let x = self.real(v, f);
+        let t = self.store.fun(Fun::Abs, x);
+        let plain = (f, FloatMods::default());
+        Val::Real(f, self.exact(FloatOp::Abs, plain, [v], t))
     }
 
-    /// True if these lanes are all that their mask asks for, so that none of them waits.
-    fn meets_at_once(&self, w: usize, exec: u32, mask: Option<Src>) -> bool {
-        let Some(mask) = mask else { return true };
-        let live = self.warps[w].live;
-        let words = self.words(w, mask);
-        let first = words[exec.trailing_zeros() as usize & (LANES - 1)] as u32;
-        let agree = |l: usize| words[l] as u32 == first;
-        self.symbolic(w, mask) & exec == 0 && first & live == exec && lanes(exec).all(agree)
+    /// An extremum of two lanes where numbers are known, or floats are words.
+    fn known_extremum(
+        &mut self,
+        pc: Pc,
+        (op, f, mods, v): (FloatOp, Fmt, [bool; 2], [Val; 2]),
+    ) -> Option<Val> {
+        let known = self.lane_extremum(op, f, mods, v);
+        known.or_else(|| self.extremum_word(pc, (op, f), mods, v))
     }
+}
 
-    /// Carries out the collectives of a warp for which nobody is missing any more.
-    pub(in crate::sim) fn complete_meetings(&mut self, w: usize) -> Result<(), Stop> {
-        let mut rest = self.waiting_lanes(w);
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize;
-            let Some(key) = self.meetings[w].keys[lane] else {
-                break;
-            };
-            let members = key.mask & self.warps[w].live;
-            let mut here = 0u32;
-            for l in lanes(members) {
-                here |= ((self.meetings[w].keys[l] == Some(key)) as u32) << l;
-            }
-            rest &= !(1 << lane);
-            if here != members {
-                continue;
-            }
-            rest &= !members;
-            self.exchange(w, members)?;
-            self.note_meeting(w, members);
-            for l in lanes(members) {
-                self.meetings[w].keys[l] = None;
-                self.warps[w].pc[l] += 1;
-            }
-            self.warps[w].blocked &= !members;
-        }
-        Ok(())
-    }
-
+impl Synchronisation {
     /// Lanes of a warp that wait in collectives.
     pub(in crate::sim) fn waiting_lanes(&self, w: usize) -> u32 {
         let mut m = 0;
@@ -132,63 +72,23 @@ impl Machine<'_> {
         }
         m
     }
+}
 
-    /// What a waiting lane waits for: the name of the collective and the lanes that are missing.
-    pub(in crate::sim) fn missing_lanes(
-        &self,
-        w: usize,
-        lane: usize,
-    ) -> Option<(&'static str, u32)> {
-        let key = self.meetings[w].keys[lane]?;
-        let mut missing = 0;
-        for l in lanes(key.mask & self.warps[w].live) {
-            missing |= ((self.meetings[w].keys[l] != Some(key)) as u32) << l;
-        }
-        let pc = Pc(self.warps[w].pc[lane]);
-        kind_of(&self.inst(pc).op).map(|k| (k.1, missing))
-    }
-
-    fn exchange(&mut self, w: usize, members: u32) -> Result<(), Stop> {
-        let first = members.trailing_zeros() as usize;
-        let pc = Pc(self.warps[w].pc[first]);
-        let op = &self.inst(pc).op;
-        if self.exchange_known(w, members, pc, op) {
-            return Ok(());
-        }
-        match *op {
-            Op::WarpSync { .. } => {
-                self.stats.warp_syncs += members.count_ones() as u64;
-                self.order.warp_sync(w, members);
-                Ok(())
-            }
-            Op::Shfl { mode, .. } => self.shuffle(w, members, mode),
-            Op::Vote { mode, .. } => self.vote(w, members, mode),
-            Op::Match { all, width, .. } => self.match_lanes(w, members, all, width),
-            Op::Redux { op, ty, abs, .. } => self.reduce(w, members, op, ty, abs),
-            Op::Elect { .. } => {
-                self.found.assumptions.insert(AssumptionKind::Machine.says(
-                    "elect.sync elects the lowest lane of its mask (PTX leaves the choice open)",
-                ));
-                for lane in lanes(members) {
-                    let pc = Pc(self.warps[w].pc[lane]);
-                    if let Op::Elect { dst, p, .. } = &self.inst(pc).op {
-                        let (dst, p) = (*dst, *p);
-                        if let Some(d) = dst {
-                            self.set(w, d, lane, Val::Conc(first as u64));
-                        }
-                        self.set(w, p, lane, Val::Conc((lane == first) as u64));
-                    }
-                }
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+impl Core<'_> {
+    /// True if these lanes are all that their mask asks for, so that none of them waits.
+    fn meets_at_once(&self, w: usize, exec: u32, mask: Option<Src>) -> bool {
+        let Some(mask) = mask else { return true };
+        let live = self.threads.warps[w].live;
+        let words = self.words(w, mask);
+        let first = words[exec.trailing_zeros() as usize & (LANES - 1)] as u32;
+        let agree = |l: usize| words[l] as u32 == first;
+        self.threads.symbolic(w, mask) & exec == 0 && first & live == exec && lanes(exec).all(agree)
     }
 
     fn shuffle(&mut self, w: usize, members: u32, mode: ShflMode) -> Result<(), Stop> {
         let mut results = Vec::with_capacity(LANES);
         for lane in lanes(members) {
-            let pc = Pc(self.warps[w].pc[lane]);
+            let pc = Pc(self.threads.warps[w].pc[lane]);
             let Op::Shfl {
                 dst, p, a, b, c, ..
             } = &self.inst(pc).op
@@ -209,8 +109,8 @@ impl Machine<'_> {
             if members >> j & 1 == 0 {
                 // Only the value is undefined, which matters where it reaches something.
                 let text = format!("reads lane {j}, which does not take part");
-                let site = self.site(pc, w, 1 << lane, text);
-                self.unset_sites.entry(pc).or_insert(site);
+                let site = site(pc, w, 1 << lane, text);
+                self.memory.unset_sites.entry(pc).or_insert(site);
                 let t = self.values.store.poison(32, pc.0);
                 let given = Arg {
                     v: Val::Bits(t),
@@ -220,14 +120,14 @@ impl Machine<'_> {
                 continue;
             }
             // The value of the source lane, at its own instruction.
-            let from = Pc(self.warps[w].pc[j as usize]);
+            let from = Pc(self.threads.warps[w].pc[j as usize]);
             let source = match &self.inst(from).op {
                 Op::Shfl { a, .. } => *a,
                 _ => a,
             };
             let mut given = self.arg(w, source, j as usize);
             if j as usize != lane {
-                given.p = self.prov.elsewhere(given.p);
+                given.p = self.memory.prov.elsewhere(given.p);
             }
             results.push((lane, dst, p, given, ok));
         }
@@ -247,8 +147,8 @@ impl Machine<'_> {
         }
         let mut votes: Vec<(usize, TermId)> = Vec::with_capacity(LANES);
         for lane in lanes(members) {
-            let pc = Pc(self.warps[w].pc[lane]);
-            self.note_unset(w, pc);
+            let pc = Pc(self.threads.warps[w].pc[lane]);
+            self.values.note_unset(w, pc);
             if let Op::Vote { a, .. } = &self.inst(pc).op {
                 let a: Guard = *a;
                 let v = self.truth(w, a, lane);
@@ -283,7 +183,7 @@ impl Machine<'_> {
             }
         };
         for lane in lanes(members) {
-            let pc = Pc(self.warps[w].pc[lane]);
+            let pc = Pc(self.threads.warps[w].pc[lane]);
             if let Op::Vote { dst, .. } = &self.inst(pc).op {
                 let dst = *dst;
                 self.set(w, dst, lane, result);
@@ -295,8 +195,8 @@ impl Machine<'_> {
     fn match_lanes(&mut self, w: usize, members: u32, all: bool, width: u8) -> Result<(), Stop> {
         let mut vals: Vec<(usize, TermId)> = Vec::new();
         for lane in lanes(members) {
-            let pc = Pc(self.warps[w].pc[lane]);
-            self.note_unset(w, pc);
+            let pc = Pc(self.threads.warps[w].pc[lane]);
+            self.values.note_unset(w, pc);
             if let Op::Match { a, .. } = &self.inst(pc).op {
                 let v = self.src(w, *a, lane);
                 vals.push((lane, self.values.bits(v, width)));
@@ -310,7 +210,7 @@ impl Machine<'_> {
                 same = self.values.store.and(same, e);
                 bits[other] = self.values.store.of_bool(1, e);
             }
-            let pc = Pc(self.warps[w].pc[lane]);
+            let pc = Pc(self.threads.warps[w].pc[lane]);
             let Op::Match { dst, p, .. } = &self.inst(pc).op else {
                 continue;
             };
@@ -342,15 +242,15 @@ impl Machine<'_> {
         let mut values: Vec<Val> = Vec::new();
         let (mut at, mut with_nan) = (None, false);
         for lane in lanes(members) {
-            let pc = Pc(self.warps[w].pc[lane]);
-            self.note_unset(w, pc);
+            let pc = Pc(self.threads.warps[w].pc[lane]);
+            self.values.note_unset(w, pc);
             let Op::Redux { a, nan, .. } = &self.inst(pc).op else {
                 continue;
             };
             let (v, nan) = (self.src(w, *a, lane), *nan);
             (at, with_nan) = (Some((lane, pc)), nan);
             let v = match ty {
-                NumTy::Float(f) if abs => self.magnitude(pc, f, v),
+                NumTy::Float(f) if abs => self.values.magnitude(pc, f, v),
                 _ => v,
             };
             // A minimum and a maximum, and bits that are joined, take a value in once.
@@ -393,26 +293,13 @@ impl Machine<'_> {
         }
         let acc = values.pop();
         for lane in lanes(members) {
-            let pc = Pc(self.warps[w].pc[lane]);
+            let pc = Pc(self.threads.warps[w].pc[lane]);
             if let (Op::Redux { dst, .. }, Some(v)) = (&self.inst(pc).op, acc) {
                 let dst = *dst;
                 self.set(w, dst, lane, v);
             }
         }
         Ok(())
-    }
-
-    /// The magnitude of a lane's number.
-    fn magnitude(&mut self, pc: Pc, f: Fmt, v: Val) -> Val {
-        // A maximum of magnitudes, of one number and itself.
-        let same = (FloatOp::Max, f, [true, false], [v, v]);
-        if let Some(known) = self.known_extremum(pc, same) {
-            return known;
-        }
-        let x = self.values.real(v, f);
-        let t = self.values.store.fun(Fun::Abs, x);
-        let plain = (f, FloatMods::default());
-        Val::Real(f, self.values.exact(FloatOp::Abs, plain, [v], t))
     }
 
     /// The larger or the smaller of the numbers of two lanes.
@@ -426,7 +313,7 @@ impl Machine<'_> {
             AtomOp::Min => FloatOp::Min,
             _ => FloatOp::Max,
         };
-        if let Some(known) = self.known_extremum(pc, (op, f, [false, nan], v)) {
+        if let Some(known) = self.values.known_extremum(pc, (op, f, [false, nan], v)) {
             return known;
         }
         let operands = v.map(|v| self.values.real(v, f));
@@ -437,14 +324,139 @@ impl Machine<'_> {
         };
         Val::Real(f, self.values.exact(op, (f, mods), v, t))
     }
+}
 
-    /// An extremum of two lanes where numbers are known, or floats are words.
-    fn known_extremum(
-        &mut self,
-        pc: Pc,
-        (op, f, mods, v): (FloatOp, Fmt, [bool; 2], [Val; 2]),
-    ) -> Option<Val> {
-        let known = self.values.lane_extremum(op, f, mods, v);
-        known.or_else(|| self.values.extremum_word(pc, (op, f), mods, v))
+impl Machine<'_> {
+    /// Lanes `exec` arrive at a collective.
+    pub(in crate::sim) fn meet_lanes(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
+        let Some((kind, name, mask)) = kind_of(&self.core.inst(pc).op) else {
+            return Ok(());
+        };
+        if self.core.meets_at_once(w, exec, mask) {
+            self.exchange(w, exec)?;
+            self.note_meeting(w, exec);
+            self.core.threads.warps[w].jump(exec, pc.0 + 1);
+            return Ok(());
+        }
+        for lane in lanes(exec) {
+            let m = match mask {
+                // The forms without `.sync` exchange among the lanes that run together.
+                None => exec,
+                Some(s) => {
+                    let v = self.core.src(w, s, lane);
+                    match self.core.values.of_bits_plain(v, 32) {
+                        Val::Conc(m) => m as u32,
+                        _ => {
+                            let site = site(pc, w, 1 << lane, "takes a mask from input data");
+                            self.core.found.unknown(
+                                UnknownKind::DataDependentBranch,
+                                vec![site],
+                                || format!("the member mask of {name} depends on input data"),
+                            );
+                            return Err(Stop::Finding);
+                        }
+                    }
+                }
+            };
+            if m >> lane & 1 == 0 {
+                let site = site(
+                    pc,
+                    w,
+                    1 << lane,
+                    format!("executes {name} with mask {m:#x}"),
+                );
+                self.core.defect(DefectKind::BarrierMisuse, vec![site], || {
+                    format!("a lane executes {name} with a mask that does not name it")
+                });
+                return Err(Stop::Finding);
+            }
+            self.sync.meetings[w].keys[lane] = Some(Key { mask: m, kind });
+        }
+        self.core.threads.warps[w].blocked |= exec;
+        self.complete_meetings(w)
+    }
+
+    /// Carries out the collectives of a warp for which nobody is missing any more.
+    pub(in crate::sim) fn complete_meetings(&mut self, w: usize) -> Result<(), Stop> {
+        let mut rest = self.sync.waiting_lanes(w);
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            let Some(key) = self.sync.meetings[w].keys[lane] else {
+                break;
+            };
+            let members = key.mask & self.core.threads.warps[w].live;
+            let mut here = 0u32;
+            for l in lanes(members) {
+                here |= ((self.sync.meetings[w].keys[l] == Some(key)) as u32) << l;
+            }
+            rest &= !(1 << lane);
+            if here != members {
+                continue;
+            }
+            rest &= !members;
+            self.exchange(w, members)?;
+            self.note_meeting(w, members);
+            for l in lanes(members) {
+                self.sync.meetings[w].keys[l] = None;
+                self.core.threads.warps[w].pc[l] += 1;
+            }
+            self.core.threads.warps[w].blocked &= !members;
+        }
+        Ok(())
+    }
+
+    /// What a waiting lane waits for: the name of the collective and the lanes that are missing.
+    pub(in crate::sim) fn missing_lanes(
+        &self,
+        w: usize,
+        lane: usize,
+    ) -> Option<(&'static str, u32)> {
+        let key = self.sync.meetings[w].keys[lane]?;
+        let mut missing = 0;
+        for l in lanes(key.mask & self.core.threads.warps[w].live) {
+            missing |= ((self.sync.meetings[w].keys[l] != Some(key)) as u32) << l;
+        }
+        let pc = Pc(self.core.threads.warps[w].pc[lane]);
+        kind_of(&self.core.inst(pc).op).map(|k| (k.1, missing))
+    }
+
+    fn exchange(&mut self, w: usize, members: u32) -> Result<(), Stop> {
+        let first = members.trailing_zeros() as usize;
+        let pc = Pc(self.core.threads.warps[w].pc[first]);
+        let op = &self.core.inst(pc).op;
+        if self.core.exchange_known(w, members, pc, op) {
+            return Ok(());
+        }
+        match *op {
+            Op::WarpSync { .. } => {
+                self.core.threads.stats.warp_syncs += members.count_ones() as u64;
+                self.sync.order.warp_sync(w, members);
+                Ok(())
+            }
+            Op::Shfl { mode, .. } => self.core.shuffle(w, members, mode),
+            Op::Vote { mode, .. } => self.core.vote(w, members, mode),
+            Op::Match { all, width, .. } => self.core.match_lanes(w, members, all, width),
+            Op::Redux { op, ty, abs, .. } => self.core.reduce(w, members, op, ty, abs),
+            Op::Elect { .. } => {
+                self.core
+                    .found
+                    .assumptions
+                    .insert(AssumptionKind::Machine.says(
+                    "elect.sync elects the lowest lane of its mask (PTX leaves the choice open)",
+                ));
+                for lane in lanes(members) {
+                    let pc = Pc(self.core.threads.warps[w].pc[lane]);
+                    if let Op::Elect { dst, p, .. } = &self.core.inst(pc).op {
+                        let (dst, p) = (*dst, *p);
+                        if let Some(d) = dst {
+                            self.core.set(w, d, lane, Val::Conc(first as u64));
+                        }
+                        self.core.set(w, p, lane, Val::Conc((lane == first) as u64));
+                    }
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::kernel::{Addr, Guard, IntTy, NumTy, Op, Pc, Space, Src};
 use crate::sim::UnknownKind;
-use crate::sim::at::{At, LaneAt};
+use crate::sim::at::{At, LaneAt, site};
 use crate::sim::gather::{Chosen, Found};
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine, Tasks};
 use crate::sim::proxy::Through;
 use crate::sim::race::Kind;
 use crate::sim::region::RegionId;
@@ -25,84 +25,16 @@ fn word(bytes: u32) -> (u8, NumTy) {
     (width, NumTy::Int(ty))
 }
 
-impl Machine<'_> {
-    /// `cp.async`.
-    pub(in crate::sim) fn copy_async(
-        &mut self,
-        w: usize,
-        exec: u32,
-        pc: Pc,
-        under: &Under,
-    ) -> Result<(), Stop> {
-        let Op::CpAsync {
-            bytes,
-            read,
-            ignore,
-            to,
-            from,
-        } = &self.inst(pc).op
-        else {
-            return Ok(());
-        };
-        self.effects += 1;
-        let size = *bytes as u32;
-        // How many bytes each lane reads; lanes that read alike go together.
-        let mut sizes = [0u32; LANES];
-        let mut chosen: Vec<(usize, Vec<Part>)> = Vec::new();
+impl Tasks {
+    /// `cp.async.commit_group`: closes the open group of each lane.
+    pub(in crate::sim) fn commit_copies(&mut self, w: usize, exec: u32) {
         for lane in lanes(exec) {
-            let mut parts = self.parts_read(w, lane, pc, size, (*read, *ignore))?;
-            if let Some(&(_, n)) = parts.iter().find(|(_, n)| *n > u64::from(size)) {
-                let site = self.site(pc, w, 1 << lane, format!("reads {n} of {size} bytes"));
-                self.unknown(UnknownKind::Undefined, vec![site], || {
-                    "a copy that reads more than it writes is undefined".into()
-                });
-                return Err(Stop::Finding);
-            }
-            match (&parts[..], under.mask >> lane & 1) {
-                (&[(_, n)], 0) => sizes[lane] = n as u32,
-                _ => chosen.push((lane, std::mem::take(&mut parts))),
-            }
+            self.copies[w].committed[lane] += 1;
         }
-        let agents = self.order.clocks.fork(w as u32);
-        for (lane, parts) in &chosen {
-            let group = self.copies[w].committed[*lane];
-            self.copies[w].issued.push(Issued {
-                agents,
-                mask: 1 << lane,
-                group,
-            });
-            self.order.agent = Some(agents);
-            self.order.through = Through::Copy;
-            let done = self.copy_chosen((w, *lane, pc), size, parts, (*to, *from), under);
-            self.order.agent = None;
-            self.order.through = Through::Thread;
-            done?;
-        }
-        let mut rest = chosen.iter().fold(exec, |m, (lane, _)| m & !(1 << lane));
-        while rest != 0 {
-            let first = rest.trailing_zeros() as usize;
-            let (n, group) = (sizes[first], self.copies[w].committed[first]);
-            let mut mask = 0u32;
-            for lane in lanes(rest) {
-                let same = sizes[lane] == n && self.copies[w].committed[lane] == group;
-                mask |= (same as u32) << lane;
-            }
-            rest &= !mask;
-            self.copies[w].issued.push(Issued {
-                agents,
-                mask,
-                group,
-            });
-            self.order.agent = Some(agents);
-            self.order.through = Through::Copy;
-            let done = self.copy_lanes(At { w, exec: mask, pc }, size, n, *to, *from);
-            self.order.agent = None;
-            self.order.through = Through::Thread;
-            done?;
-        }
-        Ok(())
     }
+}
 
+impl Core<'_> {
     /// How many bytes a lane reads, each with its condition; those exclude each other, and one holds.
     fn parts_read(
         &mut self,
@@ -130,7 +62,7 @@ impl Machine<'_> {
         };
         match v {
             Val::Conc(n) => Ok(vec![(yes, n)]),
-            Val::Bits(t) if self.is_poison(t) => {
+            Val::Bits(t) if self.values.is_poison(t) => {
                 self.poison_used(w, 1 << lane, pc, t, "a size");
                 Err(Stop::Finding)
             }
@@ -146,6 +78,97 @@ impl Machine<'_> {
         }
     }
 
+    /// Says that the addresses of a copy are not known.
+    fn selected_addresses(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
+        let site = site(pc, w, mask, "copies between selected addresses");
+        self.found
+            .unknown(UnknownKind::DataDependentAddress, vec![site], || {
+                "an address of an asynchronous copy depends on input data".into()
+            });
+        Err(Stop::Finding)
+    }
+}
+
+impl Machine<'_> {
+    /// `cp.async`.
+    pub(in crate::sim) fn copy_async(
+        &mut self,
+        w: usize,
+        exec: u32,
+        pc: Pc,
+        under: &Under,
+    ) -> Result<(), Stop> {
+        let Op::CpAsync {
+            bytes,
+            read,
+            ignore,
+            to,
+            from,
+        } = &self.core.inst(pc).op
+        else {
+            return Ok(());
+        };
+        self.core.threads.effects += 1;
+        let size = *bytes as u32;
+        // How many bytes each lane reads; lanes that read alike go together.
+        let mut sizes = [0u32; LANES];
+        let mut chosen: Vec<(usize, Vec<Part>)> = Vec::new();
+        for lane in lanes(exec) {
+            let mut parts = self.core.parts_read(w, lane, pc, size, (*read, *ignore))?;
+            if let Some(&(_, n)) = parts.iter().find(|(_, n)| *n > u64::from(size)) {
+                let site = site(pc, w, 1 << lane, format!("reads {n} of {size} bytes"));
+                self.core
+                    .found
+                    .unknown(UnknownKind::Undefined, vec![site], || {
+                        "a copy that reads more than it writes is undefined".into()
+                    });
+                return Err(Stop::Finding);
+            }
+            match (&parts[..], under.mask >> lane & 1) {
+                (&[(_, n)], 0) => sizes[lane] = n as u32,
+                _ => chosen.push((lane, std::mem::take(&mut parts))),
+            }
+        }
+        let agents = self.sync.order.clocks.fork(w as u32);
+        for (lane, parts) in &chosen {
+            let group = self.tasks.copies[w].committed[*lane];
+            self.tasks.copies[w].issued.push(Issued {
+                agents,
+                mask: 1 << lane,
+                group,
+            });
+            self.sync.order.agent = Some(agents);
+            self.sync.order.through = Through::Copy;
+            let done = self.copy_chosen((w, *lane, pc), size, parts, (*to, *from), under);
+            self.sync.order.agent = None;
+            self.sync.order.through = Through::Thread;
+            done?;
+        }
+        let mut rest = chosen.iter().fold(exec, |m, (lane, _)| m & !(1 << lane));
+        while rest != 0 {
+            let first = rest.trailing_zeros() as usize;
+            let (n, group) = (sizes[first], self.tasks.copies[w].committed[first]);
+            let mut mask = 0u32;
+            for lane in lanes(rest) {
+                let same = sizes[lane] == n && self.tasks.copies[w].committed[lane] == group;
+                mask |= (same as u32) << lane;
+            }
+            rest &= !mask;
+            self.tasks.copies[w].issued.push(Issued {
+                agents,
+                mask,
+                group,
+            });
+            self.sync.order.agent = Some(agents);
+            self.sync.order.through = Through::Copy;
+            let done = self.copy_lanes(At { w, exec: mask, pc }, size, n, *to, *from);
+            self.sync.order.agent = None;
+            self.sync.order.through = Through::Thread;
+            done?;
+        }
+        Ok(())
+    }
+
     /// The copy of one lane, which happens, or reads so many bytes, only if input data says so.
     fn copy_chosen(
         &mut self,
@@ -155,11 +178,11 @@ impl Machine<'_> {
         (to, from): (Addr, Addr),
         under: &Under,
     ) -> Result<(), Stop> {
-        self.stats.accesses += 2;
+        self.core.threads.stats.accesses += 2;
         let sources = self.targets(LaneAt { w, lane, pc }.alone(), Space::Global, from, under)?;
         let mut dests = self.targets(LaneAt { w, lane, pc }.alone(), Space::Shared, to, under)?;
         if sources.len() != 1 || dests.len() != 1 {
-            return self.selected_addresses(w, 1 << lane, pc);
+            return self.core.selected_addresses(w, 1 << lane, pc);
         }
         self.check(w, pc, &mut dests, size, true);
         let reads_all = parts.iter().all(|(_, n)| n.is_multiple_of(4));
@@ -169,7 +192,7 @@ impl Machine<'_> {
         for &(c, n) in parts.iter().filter(|(_, n)| *n > 0) {
             let n = n as u32;
             let mut source = vec![sources[0]];
-            let store = &mut self.values.store;
+            let store = &mut self.core.values.store;
             let both = match sources[0].cond {
                 Some(guard) => store.and(guard, c),
                 None => c,
@@ -188,7 +211,7 @@ impl Machine<'_> {
         };
         let conflicts = self.order_accesses((w, pc), &dests, (4, size / 4), Kind::Write, false)?;
         for (_, c) in &conflicts {
-            self.add_race(c.otherwise, c);
+            self.sync.add_race(c.otherwise, c);
         }
         let (bits, ty) = word(unit);
         for at in (0..size).step_by(unit as usize) {
@@ -196,34 +219,27 @@ impl Machine<'_> {
             for &(c, n, source) in &found {
                 if at < n {
                     let off = source.off as u64 + u64::from(at);
-                    let new = self.load_one(LaneAt { w, lane, pc }, source.region, off, ty);
-                    v = self.values.select(c, new, v, bits);
+                    let new = self
+                        .core
+                        .load_one(LaneAt { w, lane, pc }, source.region, off, ty);
+                    v = self.core.values.select(c, new, v, bits);
                 }
             }
             let off = dest.off as u64 + u64::from(at);
             if let Some(guard) = dest.cond {
-                let region = &mut self.regions[dest.region.0 as usize];
-                let old = region.load(&mut self.values, off, ty, pc.0);
-                v = self.values.select(guard, v, old, bits);
-                v = self.values.where_written(v, None);
+                let region = &mut self.core.memory.regions[dest.region.0 as usize];
+                let old = region.load(&mut self.core.values, off, ty, pc.0);
+                v = self.core.values.select(guard, v, old, bits);
+                v = self.core.values.where_written(v, None);
             }
-            let region = &mut self.regions[dest.region.0 as usize];
-            region.store(&mut self.values, off, unit, v);
-            let carries = |m: &Self, r: RegionId| m.regions[r.0 as usize].has_carried();
+            let region = &mut self.core.memory.regions[dest.region.0 as usize];
+            region.store(&mut self.core.values, off, unit, v);
+            let carries = |m: &Self, r: RegionId| m.core.memory.regions[r.0 as usize].has_carried();
             if found.iter().any(|f| carries(self, f.2.region)) {
-                self.refuse_base(w, 1 << lane, pc);
+                self.core.refuse_base(w, 1 << lane, pc);
             }
         }
         Ok(())
-    }
-
-    /// Says that the addresses of a copy are not known.
-    fn selected_addresses(&mut self, w: usize, mask: u32, pc: Pc) -> Result<(), Stop> {
-        let site = self.site(pc, w, mask, "copies between selected addresses");
-        self.unknown(UnknownKind::DataDependentAddress, vec![site], || {
-            "an address of an asynchronous copy depends on input data".into()
-        });
-        Err(Stop::Finding)
     }
 
     /// The places that data choose from which lanes copy whole; `None` if one is no function of its place.
@@ -255,7 +271,7 @@ impl Machine<'_> {
         from: Addr,
     ) -> Result<(), Stop> {
         let none = Under::none();
-        self.stats.accesses += 2 * mask.count_ones() as u64;
+        self.core.threads.stats.accesses += 2 * mask.count_ones() as u64;
         let mut chosen = Vec::new();
         let who = (w, mask, pc);
         let mut sources = self.targets_or_chosen(who, Space::Global, from, &none, &mut chosen)?;
@@ -265,7 +281,7 @@ impl Machine<'_> {
         let Some(places) =
             places.filter(|p| sources.len() + p.len() == wanted && dests.len() == wanted)
         else {
-            return self.selected_addresses(w, mask, pc);
+            return self.core.selected_addresses(w, mask, pc);
         };
         let wanted_sources = sources.len();
         if n > 0 {
@@ -285,7 +301,7 @@ impl Machine<'_> {
         }
         let conflicts = self.order_accesses((w, pc), &dests, (4, size / 4), Kind::Write, false)?;
         for (_, c) in &conflicts {
-            self.add_race(c.otherwise, c);
+            self.sync.add_race(c.otherwise, c);
         }
         let (_, ty) = word(unit);
         for d in &dests {
@@ -295,37 +311,30 @@ impl Machine<'_> {
                 let v = match (source, place) {
                     (Some(s), _) if i < count => {
                         let off = s.off as u64 + (i * unit) as u64;
-                        self.load_value((w, s.lane, pc), s.region, off, ty)
+                        self.core.load_value((w, s.lane, pc), s.region, off, ty)
                     }
                     (None, Some((_, p))) if i < count => {
-                        self.chosen_value(p, i64::from(i * unit), ty)
+                        self.core.values.chosen_value(p, i64::from(i * unit), ty)
                     }
                     _ => Val::Conc(0),
                 };
-                let region = &mut self.regions[d.region.0 as usize];
+                let region = &mut self.core.memory.regions[d.region.0 as usize];
                 let off = d.off as u64 + (i * unit) as u64;
-                region.store(&mut self.values, off, unit, v);
+                region.store(&mut self.core.values, off, unit, v);
                 if let Some(s) = source.filter(|_| i < count) {
                     let from = (s.region, s.off as u64 + (i * unit) as u64);
-                    self.copy_prov(from, (d.region, off), unit, pc);
+                    self.core.memory.copy_prov(from, (d.region, off), unit, pc);
                 }
             }
         }
         Ok(())
     }
 
-    /// `cp.async.commit_group`: closes the open group of each lane.
-    pub(in crate::sim) fn commit_copies(&mut self, w: usize, exec: u32) {
-        for lane in lanes(exec) {
-            self.copies[w].committed[lane] += 1;
-        }
-    }
-
     /// `cp.async.wait_group`: each lane observes its copies, but for those of its `pending` newest
     /// groups.
     pub(in crate::sim) fn wait_copies(&mut self, w: usize, exec: u32, pending: Option<u32>) {
-        let Copies { issued, committed } = &mut self.copies[w];
-        let clocks = &mut self.order.clocks;
+        let Copies { issued, committed } = &mut self.tasks.copies[w];
+        let clocks = &mut self.sync.order.clocks;
         issued.retain_mut(|copy| {
             let mut done = 0u32;
             for lane in lanes(copy.mask & exec) {

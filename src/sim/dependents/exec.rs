@@ -2,7 +2,8 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::Pc;
-use crate::sim::machine::Machine;
+use crate::sim::at::site;
+use crate::sim::machine::{Machine, Synchronisation};
 use crate::sim::race::Kind;
 use crate::sim::region::RegionId;
 use crate::sim::warp::{LANES, lanes};
@@ -12,7 +13,7 @@ use crate::term::ArrayId;
 /// Most places that the assumption names.
 const MOST_PLACES: usize = 8;
 
-impl Machine<'_> {
+impl Synchronisation {
     /// `griddepcontrol.wait`.
     pub(in crate::sim) fn grid_wait(&mut self, w: usize, exec: u32) {
         let Some(before) = self.dependents.before else {
@@ -32,7 +33,9 @@ impl Machine<'_> {
         let early = self.dependents.too_early(&self.order.clocks, w, exec);
         self.dependents.early |= early != 0;
     }
+}
 
+impl Machine<'_> {
     /// Lanes access an array; says what is wrong if launches before may still run.
     pub(in crate::sim) fn before_grid_wait(
         &mut self,
@@ -41,8 +44,11 @@ impl Machine<'_> {
         (offs, bytes): (&[u64; LANES], u64),
         (kind, conditional): (Kind, bool),
     ) {
-        let early = self.dependents.too_early(&self.order.clocks, w, mask);
-        let left = self.bindings.left.clone();
+        let early = self
+            .sync
+            .dependents
+            .too_early(&self.sync.order.clocks, w, mask);
+        let left = self.core.fixed.bindings.left.clone();
         for lane in lanes(early) {
             let (from, to) = (offs[lane], offs[lane] + bytes);
             let met = left
@@ -54,23 +60,23 @@ impl Machine<'_> {
                     met.map(|r| (*n, r.0.max(from)))
                 });
             let Some((launch, at)) = met else {
-                self.dependents.places.insert((pc, array));
+                self.sync.dependents.places.insert((pc, array));
                 continue;
             };
-            let place = self.place(region, at, self.access_bytes(pc));
+            let place = self.core.place(region, at, self.core.access_bytes(pc));
             let what = match kind.writes() {
                 true => "written",
                 false => "read",
             };
-            let missing = match self.dependents.wait {
+            let missing = match self.sync.dependents.wait {
                 Some(wait) => format!(
                     "griddepcontrol.wait (line {}) has to come before, in this thread or by a barrier",
-                    self.line(wait)
+                    self.core.line(wait)
                 ),
                 None => "griddepcontrol.wait before it is missing".to_string(),
             };
             let text = format!("{place} is {what} before griddepcontrol.wait");
-            let site = self.site(pc, w, 1 << lane, text);
+            let site = site(pc, w, 1 << lane, text);
             let message = || {
                 format!(
                     "{place} is written by launch {launch} and {what} by this one, which may start once launch {launch} has \
@@ -78,31 +84,40 @@ impl Machine<'_> {
                 )
             };
             match conditional {
-                true => self.unknown(UnknownKind::Undecided, vec![site], message),
-                false => self.defect(DefectKind::DataRace, vec![site], message),
+                true => self
+                    .core
+                    .found
+                    .unknown(UnknownKind::Undecided, vec![site], message),
+                false => self.core.defect(DefectKind::DataRace, vec![site], message),
             }
         }
     }
 
     /// What a kernel with `griddepcontrol` takes for granted of the launches around it.
     pub(in crate::sim) fn report_dependents(&mut self) {
-        if !self.dependents.on() {
+        if !self.sync.dependents.on() {
             return;
         }
         let mut says = Vec::new();
-        let places = std::mem::take(&mut self.dependents.places);
+        let places = std::mem::take(&mut self.sync.dependents.places);
         let mut named: Vec<String> = places
             .iter()
             .take(MOST_PLACES)
-            .map(|&(pc, array)| format!("`{}` in line {}", self.arrays[array].name, self.line(pc)))
+            .map(|&(pc, array)| {
+                format!(
+                    "`{}` in line {}",
+                    self.core.fixed.arrays[array].name,
+                    self.core.line(pc)
+                )
+            })
             .collect();
         if places.len() > MOST_PLACES {
             named.push(format!("{} more", places.len() - MOST_PLACES));
         }
-        if let Some(wait) = self.dependents.wait {
+        if let Some(wait) = self.sync.dependents.wait {
             says.push(format!(
                 "the launches before this one whose writes it reads are over at griddepcontrol.wait (line {})",
-                self.line(wait)
+                self.core.line(wait)
             ));
         }
         if !named.is_empty() {
@@ -112,15 +127,16 @@ impl Machine<'_> {
                 named.join(", ")
             ));
         }
-        if let Some(trigger) = self.dependents.trigger {
+        if let Some(trigger) = self.sync.dependents.trigger {
             says.push(format!(
                 "no launch after this one that starts at griddepcontrol.launch_dependents (line {}) touches what this one \
                  writes, or writes what it reads, before griddepcontrol.wait",
-                self.line(trigger)
+                self.core.line(trigger)
             ));
         }
         let kind = AssumptionKind::Machine;
-        self.found
+        self.core
+            .found
             .assumptions
             .extend(says.into_iter().map(|s| kind.says(s)));
     }

@@ -2,18 +2,32 @@
 
 use crate::kernel::{Access, NumTy, Pc, RegId, Space, pure};
 use crate::sim::address::provenance::Prov;
-use crate::sim::at::LaneAt;
+use crate::sim::at::{LaneAt, site};
 use crate::sim::machine::Machine;
 use crate::sim::memory::{Initial, RegionKind, extend};
 use crate::sim::place::Target;
 use crate::sim::region::RegionId;
 use crate::sim::stop::Stop;
 use crate::sim::val::Val;
+use crate::sim::value::Values;
 use crate::spec::Origin;
 use crate::term::gather::{self, Index, Place};
 use crate::term::{ArrayId, BitsOp, TermId};
 
 use super::{Chosen, Found, Gather, Object};
+
+impl Values {
+    /// The value at a distance from what was found.
+    pub(in crate::sim) fn chosen_value(&mut self, f: &Found, byte: i64, ty: NumTy) -> Val {
+        let store = &mut self.store;
+        // The distance was checked for the whole access.
+        let off = gather::offset(f.distance + byte).unwrap_or_default();
+        match ty {
+            NumTy::Float(fmt) => Val::Real(fmt, store.elem(f.symbols, fmt, off)),
+            _ => Val::Bits(store.bytes(f.symbols, off, ty.bits() as u8)),
+        }
+    }
+}
 
 impl Machine<'_> {
     /// Gives the lanes of which data choose an address what they load; the lanes that got something.
@@ -34,7 +48,8 @@ impl Machine<'_> {
             let mut found = Vec::with_capacity(group.len());
             for c in group {
                 let Some(f) = self.find_chosen((w, pc), c, access.space, offset, size) else {
-                    self.data_dependent_address(w, 1 << lane, pc, Val::Bits(c.addr));
+                    self.core
+                        .data_dependent_address(w, 1 << lane, pc, Val::Bits(c.addr));
                     return Err(Stop::Finding);
                 };
                 found.push((c.cond, f));
@@ -43,42 +58,36 @@ impl Machine<'_> {
             targets.retain(|t| t.lane != lane);
             for (k, d) in dsts.iter().enumerate() {
                 let Some(d) = d else { continue };
-                let width = self.width(*d);
+                let width = self.core.width(*d);
                 let byte = k as u32 * elem;
                 if used >> byte.min(31) & 1 == 0 {
-                    let v = Val::Bits(self.fresh_bits(width));
-                    self.set(w, *d, lane, v);
+                    let v = Val::Bits(self.core.values.fresh_bits(width));
+                    self.core.set(w, *d, lane, v);
                     continue;
                 }
                 let mut options = Vec::with_capacity(found.len() + known.len());
                 for (cond, f) in &found {
-                    let v = self.chosen_value(f, i64::from(byte), access.ty);
+                    let v = self.core.values.chosen_value(f, i64::from(byte), access.ty);
                     options.push((*cond, v));
                 }
                 for t in &known {
                     let off = t.off as u64 + u64::from(byte);
-                    let v = self.load_one(LaneAt { w, lane, pc }, t.region, off, access.ty);
+                    let v = self
+                        .core
+                        .load_one(LaneAt { w, lane, pc }, t.region, off, access.ty);
                     options.push((t.cond, v));
                 }
-                let v = self.one_of(&options, access.ty.bits() as u8);
-                let v = extend(&mut self.values, v, access.ty, width);
-                self.set(w, *d, lane, v);
-                self.set_prov(w, *d, 1 << lane, Prov::NONE);
+                let v = self
+                    .core
+                    .values
+                    .one_option(&options, access.ty.bits() as u8);
+                let v = extend(&mut self.core.values, v, access.ty, width);
+                self.core.set(w, *d, lane, v);
+                self.core.set_prov(w, *d, 1 << lane, Prov::NONE);
             }
             done |= 1 << lane;
         }
         Ok(done)
-    }
-
-    /// The value at a distance from what was found.
-    pub(in crate::sim) fn chosen_value(&mut self, f: &Found, byte: i64, ty: NumTy) -> Val {
-        let store = &mut self.values.store;
-        // The distance was checked for the whole access.
-        let off = gather::offset(f.distance + byte).unwrap_or_default();
-        match ty {
-            NumTy::Float(fmt) => Val::Real(fmt, store.elem(f.symbols, fmt, off)),
-            _ => Val::Bits(store.bytes(f.symbols, off, ty.bits() as u8)),
-        }
     }
 
     /// The function of the place that an address is, if its array is read only; notes the access.
@@ -90,10 +99,15 @@ impl Machine<'_> {
         offset: i64,
         size: u32,
     ) -> Option<Found> {
-        let landing = self.prov.landing(c.prov, space).ok()?;
+        let landing = self.core.memory.prov.landing(c.prov, space).ok()?;
         let array = self.readable(landing.region)?;
-        let store = &mut self.values.store;
-        if store.width(c.addr) != 64 || !self.gathers.is_usable(store, c.addr, self.arrays) {
+        let store = &mut self.core.values.store;
+        if store.width(c.addr) != 64
+            || !self
+                .conditions
+                .gathers
+                .is_usable(store, c.addr, self.core.fixed.arrays)
+        {
             return None;
         }
         let from = store.bits(64, (offset as u64).wrapping_sub(landing.origin));
@@ -109,8 +123,8 @@ impl Machine<'_> {
             array,
             form: form.into(),
         });
-        self.order.note_untracked_read(landing.region);
-        self.stats.accesses += 1;
+        self.sync.order.note_untracked_read(landing.region);
+        self.core.threads.stats.accesses += 1;
         self.note_chosen((w, pc), c, (Object::Array(array), at), index, size);
         Some(Found { symbols, distance })
     }
@@ -125,7 +139,7 @@ impl Machine<'_> {
         size: u32,
     ) {
         let name = match &object {
-            Object::Array(a) => self.arrays[*a].name.clone(),
+            Object::Array(a) => self.core.fixed.arrays[*a].name.clone(),
             Object::Own(name, _) => name.to_string(),
             Object::Failure(_) => return,
         };
@@ -138,16 +152,16 @@ impl Machine<'_> {
         let aligned = |k: i128| k & (i128::from(size) - 1) == 0;
         let is_aligned =
             aligned(i128::from(distance)) && index.linear.terms.iter().all(|&(_, k)| aligned(k));
-        let store = &mut self.values.store;
+        let store = &mut self.core.values.store;
         let minus = store.bits(64, (distance as u64).wrapping_neg());
         let raw = store.bits_op(BitsOp::Add, at, minus);
-        let cond = match (c.cond, self.gathers.passed.get(&(w, c.lane))) {
+        let cond = match (c.cond, self.conditions.gathers.passed.get(&(w, c.lane))) {
             (Some(cond), Some(&held)) => Some(store.and(cond, held)),
             (cond, held) => cond.or(held.copied()),
         };
         let text = format!("accesses {name} where data choose");
-        let site = self.site(pc, w, 1 << c.lane, text);
-        self.gathers.note(Gather {
+        let site = site(pc, w, 1 << c.lane, text);
+        self.conditions.gathers.note(Gather {
             object,
             raw,
             cond,
@@ -160,14 +174,17 @@ impl Machine<'_> {
 
     /// The array of a region that no thread writes and of which nothing is known.
     pub(in crate::sim) fn readable(&self, region: RegionId) -> Option<ArrayId> {
-        let r = &self.regions[region.0 as usize];
+        let r = &self.core.memory.regions[region.0 as usize];
         let RegionKind::Array(a) = r.kind else {
             return None;
         };
-        let plain = r.initial == Initial::Symbols(a) && self.arrays[a].initial.is_none();
-        let known = self.bindings.given.iter().any(|g| g.array == a);
-        let pointer = matches!(self.arrays[a].origin, Origin::Pointer | Origin::Global);
-        let written = r.left.is_some() || self.order.tracks(region);
+        let plain = r.initial == Initial::Symbols(a) && self.core.fixed.arrays[a].initial.is_none();
+        let known = self.core.fixed.bindings.given.iter().any(|g| g.array == a);
+        let pointer = matches!(
+            self.core.fixed.arrays[a].origin,
+            Origin::Pointer | Origin::Global
+        );
+        let written = r.left.is_some() || self.sync.order.tracks(region);
         (plain && pointer && !known && !written).then_some(a)
     }
 }

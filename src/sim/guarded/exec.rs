@@ -1,7 +1,7 @@
 //! Accesses under conditions, as they are noted.
 
 use crate::kernel::{Op, Pc};
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Machine, Synchronisation};
 use crate::sim::memory::RegionKind;
 use crate::sim::place::Target;
 use crate::sim::race::{Conflict, Finding, Kind, Party, SameWrite};
@@ -19,23 +19,39 @@ const MOST: usize = 1 << 18;
 /// Terms times cases that are looked at.
 const ENUMERATED: u64 = 1 << 24;
 
+impl Synchronisation {
+    /// From now on every pair of accesses that data decide about is met for itself.
+    pub(in crate::sim) fn meet_each(&mut self) {
+        self.meet_some();
+        self.order
+            .each_report(|r| (r.each, r.always_each) = (true, true));
+    }
+
+    /// The same, so long as there are few pairs.
+    pub(in crate::sim) fn meet_some(&mut self) {
+        let mut spent = false;
+        self.order.each_report(|r| spent |= r.is_spent());
+        self.order.each_report(|r| r.each = !spent);
+    }
+}
+
 impl Machine<'_> {
     /// All accesses to arrays under conditions; `None` if some were not remembered.
     pub(in crate::sim) fn guards(&self) -> Option<Vec<Guard>> {
-        if self.guarded.full {
+        if self.conditions.guarded.full {
             return None;
         }
-        let mut seen: Vec<(&Key, &Seen)> = self.guarded.seen.iter().collect();
+        let mut seen: Vec<(&Key, &Seen)> = self.conditions.guarded.seen.iter().collect();
         seen.sort_unstable_by_key(|s| *s.0);
         let guard = |(&(pc, _, region, off), s): (&Key, &Seen)| {
-            let RegionKind::Array(array) = self.regions[region.0 as usize].kind else {
+            let RegionKind::Array(array) = self.core.memory.regions[region.0 as usize].kind else {
                 return None;
             };
             Some(Guard {
                 array,
                 off,
                 bytes: s.bytes,
-                writes: !matches!(self.inst(pc).op, Op::Ld { .. }),
+                writes: !matches!(self.core.inst(pc).op, Op::Ld { .. }),
                 cond: s.ever,
             })
         };
@@ -53,15 +69,15 @@ impl Machine<'_> {
         if targets.iter().all(|t| t.cond.is_none()) {
             return;
         }
-        let tick = self.order.clocks.stamp(w as u32).0;
+        let tick = self.sync.order.clocks.stamp(w as u32).0;
         // A copy that was issued before may still be under way, whatever is known of its issuer.
-        let floor = match self.order.agent {
+        let floor = match self.sync.order.agent {
             Some(_) => 0,
-            None => self.order.clocks.floor().0,
+            None => self.sync.order.clocks.floor().0,
         };
         for t in targets {
             let Some(cond) = t.cond else { continue };
-            let g = &mut self.guarded;
+            let g = &mut self.conditions.guarded;
             if g.seen.len() >= MOST {
                 g.full = true;
                 return;
@@ -76,7 +92,7 @@ impl Machine<'_> {
                 latest: cond,
                 value: None,
             };
-            let store = &mut self.values.store;
+            let store = &mut self.core.values.store;
             g.seen
                 .entry(key)
                 .and_modify(|old| {
@@ -97,25 +113,11 @@ impl Machine<'_> {
         }
     }
 
-    /// From now on every pair of accesses that data decide about is met for itself.
-    pub(in crate::sim) fn meet_each(&mut self) {
-        self.meet_some();
-        self.order
-            .each_report(|r| (r.each, r.always_each) = (true, true));
-    }
-
-    /// The same, so long as there are few pairs.
-    pub(in crate::sim) fn meet_some(&mut self) {
-        let mut spent = false;
-        self.order.each_report(|r| spent |= r.is_spent());
-        self.order.each_report(|r| r.each = !spent);
-    }
-
     /// Of the pairs that were just met, adds those of which both accesses may happen.
     pub(in crate::sim) fn keep_possible(&mut self) {
-        let held = self.order.held.as_mut().map(|h| &mut h.report);
+        let held = self.sync.order.held.as_mut().map(|h| &mut h.report);
         let mut found: Vec<(bool, Finding)> = Vec::new();
-        for (of_held, r) in [(false, Some(&mut self.order.report)), (true, held)] {
+        for (of_held, r) in [(false, Some(&mut self.sync.order.report)), (true, held)] {
             let all = r.map(|r| std::mem::take(&mut r.possible));
             found.extend(all.into_iter().flatten().map(|f| (of_held, f)));
         }
@@ -124,16 +126,16 @@ impl Machine<'_> {
             if self.excluded((&f.earlier, &f.later), region, f.offset) {
                 continue;
             }
-            let yes = self.values.store.bool(true);
-            let of = |p| self.guarded.witness(p, region, f.offset, yes);
+            let yes = self.core.values.store.bool(true);
+            let of = |p| self.conditions.guarded.witness(p, region, f.offset, yes);
             if f.conflict == Conflict::Conditional
                 && let Some(both) = of(&f.earlier).zip(of(&f.later))
             {
-                self.guarded.keep(f.clone(), both);
+                self.conditions.guarded.keep(f.clone(), both);
             }
-            let report = match &mut self.order.held {
+            let report = match &mut self.sync.order.held {
                 Some(h) if of_held => &mut h.report,
-                _ => &mut self.order.report,
+                _ => &mut self.sync.order.report,
             };
             for p in [&f.earlier, &f.later] {
                 if p.kind == Kind::Read {
@@ -151,24 +153,24 @@ impl Machine<'_> {
         region: RegionId,
         at: u64,
     ) -> bool {
-        if !self.order.report.each || !a.conditional && !b.conditional {
+        if !self.sync.order.report.each || !a.conditional && !b.conditional {
             return false;
         }
-        let yes = self.values.store.bool(true);
+        let yes = self.core.values.store.bool(true);
         let of = |p: &Party| match p.conditional {
             false => Some(yes),
-            true => Some(self.guarded.find(p, region, at)?.any),
+            true => Some(self.conditions.guarded.find(p, region, at)?.any),
         };
         let Some((a, b)) = of(a).zip(of(b)) else {
             return false;
         };
-        self.values.store.excludes(a, b) || self.never(&[a, b])
+        self.core.values.store.excludes(a, b) || self.never(&[a, b])
     }
 
     /// True if no input satisfies some conditions, whatever choices they are made of.
     pub(in crate::sim) fn never(&mut self, conds: &[TermId]) -> bool {
-        let cases = &mut self.guarded.cases;
-        cases.work < ENUMERATED && self.values.store.never(conds, cases)
+        let cases = &mut self.conditions.guarded.cases;
+        cases.work < ENUMERATED && self.core.values.store.never(conds, cases)
     }
 
     /// Remembers what a store of one element under a condition wrote.
@@ -184,9 +186,9 @@ impl Machine<'_> {
         if v == Val::Absent {
             return;
         }
-        let value = self.values.bits(v, bits);
+        let value = self.core.values.bits(v, bits);
         let key = (pc, Tid((w * LANES + t.lane) as u32), t.region, t.off as u64);
-        let Some(seen) = self.guarded.seen.get_mut(&key) else {
+        let Some(seen) = self.conditions.guarded.seen.get_mut(&key) else {
             return;
         };
         seen.value = match seen.value {
@@ -199,9 +201,9 @@ impl Machine<'_> {
 
     /// Looks up the conditions of pairs that were just found.
     pub(in crate::sim) fn keep_conditions(&mut self) {
-        let yes = self.values.store.bool(true);
-        let guarded = &mut self.guarded;
-        for f in self.order.report.findings() {
+        let yes = self.core.values.store.bool(true);
+        let guarded = &mut self.conditions.guarded;
+        for f in self.sync.order.report.findings() {
             let key = (f.earlier.pc, f.later.pc);
             if f.conflict != Conflict::Conditional || guarded.conds.contains_key(&key) {
                 continue;
@@ -225,28 +227,29 @@ impl Machine<'_> {
     ) {
         let key = (c.earlier.pc, c.later.pc);
         let Some((cond, earlier)) = self.guarded_pair(c, memory) else {
-            self.guarded.conds.entry(key).or_insert(None);
-            return self.add_race(c.otherwise, c);
+            self.conditions.guarded.conds.entry(key).or_insert(None);
+            return self.sync.add_race(c.otherwise, c);
         };
         if earlier == v {
-            if self.values.store.as_bool(cond) != Some(false) {
-                let kind = match self.values.store.agreement(earlier, v) {
+            if self.core.values.store.as_bool(cond) != Some(false) {
+                let kind = match self.core.values.store.agreement(earlier, v) {
                     Agreement::Same => WarningKind::SameValueWrite,
                     _ if c.within => WarningKind::RealEqualWrite,
                     _ => WarningKind::RealEqualRace,
                 };
-                self.warn(kind, warning.0, || warning.1);
+                self.core.found.warn(kind, warning.0, || warning.1);
             }
             return;
         }
-        let s = &mut self.values.store;
+        let s = &mut self.core.values.store;
         let same = s.icmp(ICmp::Eq, earlier, v);
         let differ = s.not(same);
-        self.guarded
+        self.conditions
+            .guarded
             .conds
             .entry(key)
             .or_insert(Some((cond, differ)));
-        if self.order.report.each {
+        if self.sync.order.report.each {
             let example = Finding {
                 conflict: c.otherwise,
                 count: 1,
@@ -255,22 +258,27 @@ impl Machine<'_> {
                 earlier: c.earlier,
                 later: c.later,
             };
-            self.guarded.keep(example, (cond, differ));
+            self.conditions.guarded.keep(example, (cond, differ));
         }
-        self.add_race(c.otherwise, c);
+        self.sync.add_race(c.otherwise, c);
     }
 
     /// The condition under which both writes happen, and the bits that the earlier one writes then.
     fn guarded_pair(&mut self, c: &SameWrite, memory: TermId) -> Option<(TermId, TermId)> {
-        let yes = self.values.store.bool(true);
+        let yes = self.core.values.store.bool(true);
         let region = RegionId(c.region.0);
-        let of = |p| self.guarded.cond(p, region, c.offset, yes);
+        let of = |p| self.conditions.guarded.cond(p, region, c.offset, yes);
         let (a, b) = (of(&c.earlier)?, of(&c.later)?);
         let value = match c.earlier.conditional {
-            true => self.guarded.find(&c.earlier, region, c.offset)?.value?,
+            true => {
+                self.conditions
+                    .guarded
+                    .find(&c.earlier, region, c.offset)?
+                    .value?
+            }
             false if c.current => memory,
             false => return None,
         };
-        Some((self.values.store.and(a, b), value))
+        Some((self.core.values.store.and(a, b), value))
     }
 }

@@ -14,17 +14,17 @@ impl Machine<'_> {
     /// Ends the phase if nothing is pending: its waiters go on.
     pub(super) fn finish_phase(&mut self, at: u64) -> Result<bool, Stop> {
         let over = |o: &Object| o.pending == 0 && o.bytes == 0;
-        if !self.objects.at.get(&at).is_some_and(over) {
+        if !self.tasks.objects.at.get(&at).is_some_and(over) {
             return Ok(false);
         }
-        let next = self.new_phase();
-        let Some(o) = self.objects.at.get_mut(&at) else {
+        let next = self.sync.new_phase();
+        let Some(o) = self.tasks.objects.at.get_mut(&at) else {
             return Ok(false);
         };
         let mut done = std::mem::replace(&mut o.now, next);
-        let clocks = &self.order.clocks;
+        let clocks = &self.sync.order.clocks;
         done.released = heads::merged(clocks, std::mem::take(&mut done.released));
-        let Some(o) = self.objects.at.get(&at) else {
+        let Some(o) = self.tasks.objects.at.get(&at) else {
             return Ok(false);
         };
         // What a lane did precedes the end of a phase if it arrived after it, or one who did knows.
@@ -60,14 +60,14 @@ impl Machine<'_> {
             .collect();
         if !done.known.is_empty() {
             let known = (done.event, done.known.clone());
-            self.objects.learned.push(known);
+            self.tasks.objects.learned.push(known);
         }
         done.published = Some(Arc::new(Published {
             heads: std::mem::take(&mut done.released),
             event: done.event,
             carried: std::mem::take(&mut done.carried),
         }));
-        let Some(o) = self.objects.at.get_mut(&at) else {
+        let Some(o) = self.tasks.objects.at.get_mut(&at) else {
             return Ok(false);
         };
         o.before = Some(done);
@@ -81,14 +81,16 @@ impl Machine<'_> {
             let why = "nothing orders it before the last arrival of the phase: the phase can end \
                        without waiting for the copies";
             let w = last.base as usize / LANES;
-            return Err(self.object_unordered((w, last.mask, last.pc), at, delay, why));
+            return Err(self
+                .core
+                .object_unordered((w, last.mask, last.pc), at, delay, why));
         }
         for (wait, last) in late {
             self.overtake(at, wait, last)?;
         }
         for x in go {
-            let pc = Pc(self.warps[x.w].pc[x.lane]);
-            self.warps[x.w].blocked &= !(1 << x.lane);
+            let pc = Pc(self.core.threads.warps[x.w].pc[x.lane]);
+            self.core.threads.warps[x.w].blocked &= !(1 << x.lane);
             self.observe_phase(x.w, x.lane, pc, at);
         }
         Ok(true)

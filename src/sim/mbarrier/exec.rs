@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::kernel::{AsyncOp, Pc, Scoped};
-use crate::sim::at::LaneAt;
+use crate::sim::at::{LaneAt, site};
 use crate::sim::clock::{Actor, Carried, Layer, Tick};
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine, Synchronisation, Tasks};
 use crate::sim::mbarrier::heads::Head;
 use crate::sim::mbarrier::party::Party;
 use crate::sim::mbarrier::{Object, Phase};
@@ -22,7 +22,38 @@ use super::hints::Less;
 
 const LIMIT: u64 = (1 << 20) - 1;
 
-impl Machine<'_> {
+impl Synchronisation {
+    pub(super) fn new_phase(&mut self) -> Phase {
+        Phase {
+            arrivals: Vec::new(),
+            released: Vec::new(),
+            known: Vec::new(),
+            carried: Vec::new(),
+            delays: Vec::new(),
+            waits: Vec::new(),
+            event: self.order.clocks.new_event(),
+            counts: false,
+            published: None,
+        }
+    }
+}
+
+impl Tasks {
+    /// An object of which a phase counts bytes and nobody has seen its end, and who was part of it.
+    pub(in crate::sim) fn unseen_bytes(&self) -> Option<(u64, Option<(Pc, Tid)>)> {
+        let unseen = |o: &Object| {
+            let before = o.before.iter().filter(|b| b.waits.is_empty());
+            let phase = before.chain([&o.now]).find(|p| p.counts)?;
+            let party = phase.delays.first().or(phase.arrivals.first());
+            Some(party.map(|p| (p.pc, Tid(p.base + p.mask.trailing_zeros()))))
+        };
+        let all = self.objects.at.iter();
+        let found = all.filter_map(|(at, o)| Some((*at, unseen(o)?)));
+        found.min_by_key(|(at, _)| *at)
+    }
+}
+
+impl Core<'_> {
     pub(super) fn object_misused(
         &mut self,
         w: usize,
@@ -32,7 +63,7 @@ impl Machine<'_> {
         why: &str,
     ) -> Stop {
         let place = self.place(SHARED, at, 8);
-        let site = self.site(pc, w, 1 << lane, format!("uses the mbarrier {place}"));
+        let site = site(pc, w, 1 << lane, format!("uses the mbarrier {place}"));
         self.defect(DefectKind::BarrierMisuse, vec![site], || {
             format!("mbarrier {place}: {why}")
         });
@@ -42,34 +73,11 @@ impl Machine<'_> {
     /// An object is used outside of its lifetime.
     fn object_outlived(&mut self, w: usize, lane: usize, pc: Pc, at: u64, why: &str) -> Stop {
         let place = self.place(SHARED, at, 8);
-        let site = self.site(pc, w, 1 << lane, format!("uses the mbarrier {place}"));
+        let site = site(pc, w, 1 << lane, format!("uses the mbarrier {place}"));
         self.defect(DefectKind::Lifetime, vec![site], || {
             format!("mbarrier {place}: {why}")
         });
         Stop::Finding
-    }
-
-    /// When all threads have exited: what was used must not have been written over before it was invalidated.
-    pub(in crate::sim) fn check_objects(&mut self) {
-        let mut used: Vec<(u64, TermId, Pc, Tid)> = Vec::new();
-        for (at, o) in &self.objects.at {
-            let before = o.before.iter().chain([&o.now]);
-            let mut parties =
-                before.flat_map(|p| p.arrivals.iter().chain(&p.delays).chain(&p.waits));
-            if let Some(p) = parties.next() {
-                let thread = Tid(p.base + p.mask.trailing_zeros());
-                used.push((*at, o.content, p.pc, thread));
-            }
-        }
-        used.sort_by_key(|u| u.0);
-        for (at, content, pc, thread) in used {
-            let now = self.regions[SHARED.0 as usize].load(&mut self.values, at, WORD, pc.0);
-            if now != Val::Bits(content) {
-                let (w, lane) = (thread.0 as usize / LANES, thread.0 as usize % LANES);
-                let why = "it was used, and its bytes were overwritten without mbarrier.inval";
-                self.object_outlived(w, lane, pc, at, why);
-            }
-        }
     }
 
     /// Lanes of one `mbarrier.init` make the same object with the same count, as shipped kernels do: equal writes. True
@@ -90,35 +98,21 @@ impl Machine<'_> {
             return false;
         }
         let place = self.place(SHARED, c.offset, 8);
-        let sites = lanes.map(|l| self.site(pc, w, 1 << l, format!("makes the mbarrier {place}")));
-        self.warn(WarningKind::SameValueWrite, sites.into(), || {
-            format!("mbarrier {place} is made by threads that nothing orders, with the same count")
-        });
-        true
-    }
-
-    /// `cp.async.mbarrier.arrive` in a kernel that has no `cp.async`: it arrives after nothing, yet compilers publish stores
-    /// by it. That is told, and believed.
-    fn bare_copy_arrival(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> bool {
-        if self.patterns.copies {
-            return false;
-        }
-        let place = self.place(SHARED, at, 8);
-        let site = self.site(pc, w, 1 << lane, format!("arrives at {place}"));
-        self.warn(WarningKind::CopyArrival, vec![site], || {
-            format!(
-                "mbarrier {place}: cp.async.mbarrier.arrive in a kernel without cp.async publishes by the letter nothing that \
-                 its thread stored: mbarrier.arrive is missing"
-            )
-        });
+        let sites = lanes.map(|l| site(pc, w, 1 << l, format!("makes the mbarrier {place}")));
+        self.found
+            .warn(WarningKind::SameValueWrite, sites.into(), || {
+                format!(
+                    "mbarrier {place} is made by threads that nothing orders, with the same count"
+                )
+            });
         true
     }
 
     /// An object that nobody used is made anew, or written over, as shipped kernels do.
     fn not_invalidated(&mut self, w: usize, lane: usize, pc: Pc, at: u64) {
         let place = self.place(SHARED, at, 8);
-        let site = self.site(pc, w, 1 << lane, format!("makes the mbarrier {place}"));
-        self.warn(WarningKind::MissingInval, vec![site], || {
+        let site = site(pc, w, 1 << lane, format!("makes the mbarrier {place}"));
+        self.found.warn(WarningKind::MissingInval, vec![site], || {
             format!(
                 "mbarrier {place}, which nobody used, is initialised again without mbarrier.inval"
             )
@@ -142,18 +136,67 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn new_phase(&mut self) -> Phase {
-        Phase {
-            arrivals: Vec::new(),
-            released: Vec::new(),
-            known: Vec::new(),
-            carried: Vec::new(),
-            delays: Vec::new(),
-            waits: Vec::new(),
-            event: self.order.clocks.new_event(),
-            counts: false,
-            published: None,
+    pub(super) fn object_unordered(
+        &mut self,
+        (w, mask, pc): (usize, u32, Pc),
+        at: u64,
+        other: Party,
+        why: &str,
+    ) -> Stop {
+        let place = self.place(SHARED, at, 8);
+        let first = site(other.pc, other.base as usize / LANES, other.mask, "is here");
+        let sites = vec![first, site(pc, w, mask, "is here")];
+        self.defect(DefectKind::BarrierMisuse, sites, || {
+            format!("mbarrier {place}: {why}")
+        });
+        Stop::Finding
+    }
+}
+
+impl Machine<'_> {
+    /// When all threads have exited: what was used must not have been written over before it was invalidated.
+    pub(in crate::sim) fn check_objects(&mut self) {
+        let mut used: Vec<(u64, TermId, Pc, Tid)> = Vec::new();
+        for (at, o) in &self.tasks.objects.at {
+            let before = o.before.iter().chain([&o.now]);
+            let mut parties =
+                before.flat_map(|p| p.arrivals.iter().chain(&p.delays).chain(&p.waits));
+            if let Some(p) = parties.next() {
+                let thread = Tid(p.base + p.mask.trailing_zeros());
+                used.push((*at, o.content, p.pc, thread));
+            }
         }
+        used.sort_by_key(|u| u.0);
+        for (at, content, pc, thread) in used {
+            let now = self.core.memory.regions[SHARED.0 as usize].load(
+                &mut self.core.values,
+                at,
+                WORD,
+                pc.0,
+            );
+            if now != Val::Bits(content) {
+                let (w, lane) = (thread.0 as usize / LANES, thread.0 as usize % LANES);
+                let why = "it was used, and its bytes were overwritten without mbarrier.inval";
+                self.core.object_outlived(w, lane, pc, at, why);
+            }
+        }
+    }
+
+    /// `cp.async.mbarrier.arrive` in a kernel that has no `cp.async`: it arrives after nothing, yet compilers publish stores
+    /// by it. That is told, and believed.
+    fn bare_copy_arrival(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> bool {
+        if self.sync.patterns.copies {
+            return false;
+        }
+        let place = self.core.place(SHARED, at, 8);
+        let site = site(pc, w, 1 << lane, format!("arrives at {place}"));
+        self.core.found.warn(WarningKind::CopyArrival, vec![site], || {
+            format!(
+                "mbarrier {place}: cp.async.mbarrier.arrive in a kernel without cp.async publishes by the letter nothing that \
+                 its thread stored: mbarrier.arrive is missing"
+            )
+        });
+        true
     }
 
     /// The object at an address, if it is one and nobody wrote over it.
@@ -164,12 +207,12 @@ impl Machine<'_> {
         pc: Pc,
         at: u64,
     ) -> Result<(), Stop> {
-        let Some(content) = self.objects.at.get(&at).map(|o| o.content) else {
-            if self.objects.ended.contains(&at) {
+        let Some(content) = self.tasks.objects.at.get(&at).map(|o| o.content) else {
+            if self.tasks.objects.ended.contains(&at) {
                 let why = "it is used after mbarrier.inval";
-                return Err(self.object_outlived(w, lane, pc, at, why));
+                return Err(self.core.object_outlived(w, lane, pc, at, why));
             }
-            return Err(self.object_misused(
+            return Err(self.core.object_misused(
                 w,
                 lane,
                 pc,
@@ -177,10 +220,10 @@ impl Machine<'_> {
                 "mbarrier.init is missing before its use",
             ));
         };
-        let v = self.load_one(LaneAt { w, lane, pc }, SHARED, at, WORD);
+        let v = self.core.load_one(LaneAt { w, lane, pc }, SHARED, at, WORD);
         if v != Val::Bits(content) {
             let why = "its bytes were overwritten, and it is used again";
-            return Err(self.object_outlived(w, lane, pc, at, why));
+            return Err(self.core.object_outlived(w, lane, pc, at, why));
         }
         Ok(())
     }
@@ -195,9 +238,9 @@ impl Machine<'_> {
         op: &AsyncOp,
     ) -> Result<(), Stop> {
         if let AsyncOp::Init { count, .. } = op {
-            let n = self.number(w, lane, pc, *count)?;
+            let n = self.core.number(w, lane, pc, *count)?;
             if n == 0 || n > LIMIT {
-                return Err(self.object_misused(
+                return Err(self.core.object_misused(
                     w,
                     lane,
                     pc,
@@ -206,10 +249,10 @@ impl Machine<'_> {
                 ));
             }
             // An object lives until it is invalidated, or its bytes are used for something else.
-            let old = self.objects.at.get(&at);
+            let old = self.tasks.objects.at.get(&at);
             if let Some((content, is_new)) = old.map(|o| (o.content, o.is_new())) {
-                let whole =
-                    self.load_one(LaneAt { w, lane, pc }, SHARED, at, WORD) == Val::Bits(content);
+                let whole = self.core.load_one(LaneAt { w, lane, pc }, SHARED, at, WORD)
+                    == Val::Bits(content);
                 if !is_new {
                     let why = match whole {
                         true => "it was used, and is initialised again without mbarrier.inval",
@@ -217,13 +260,18 @@ impl Machine<'_> {
                             "it was used, and its bytes were overwritten without mbarrier.inval"
                         }
                     };
-                    return Err(self.object_outlived(w, lane, pc, at, why));
+                    return Err(self.core.object_outlived(w, lane, pc, at, why));
                 }
-                self.not_invalidated(w, lane, pc, at);
+                self.core.not_invalidated(w, lane, pc, at);
             }
-            let content = self.fresh_bits(64);
-            self.regions[SHARED.0 as usize].store(&mut self.values, at, 8, Val::Bits(content));
-            let now = self.new_phase();
+            let content = self.core.values.fresh_bits(64);
+            self.core.memory.regions[SHARED.0 as usize].store(
+                &mut self.core.values,
+                at,
+                8,
+                Val::Bits(content),
+            );
+            let now = self.sync.new_phase();
             let fresh = Object {
                 content,
                 expected: n,
@@ -234,27 +282,32 @@ impl Machine<'_> {
                 before: None,
                 waiters: Vec::new(),
             };
-            self.objects.at.insert(at, fresh);
-            self.objects.ended.remove(&at);
+            self.tasks.objects.at.insert(at, fresh);
+            self.tasks.objects.ended.remove(&at);
             let crate::sim::order::Order {
                 proxies, clocks, ..
-            } = &mut self.order;
+            } = &mut self.sync.order;
             proxies.made(clocks, (w, lane), pc, at);
             return Ok(());
         }
         self.live_object(w, lane, pc, at)?;
         match op {
             AsyncOp::Inval { .. } => {
-                self.objects.at.remove(&at);
-                self.objects.ended.insert(at);
-                let junk = self.fresh_bits(64);
-                self.regions[SHARED.0 as usize].store(&mut self.values, at, 8, Val::Bits(junk));
+                self.tasks.objects.at.remove(&at);
+                self.tasks.objects.ended.insert(at);
+                let junk = self.core.values.fresh_bits(64);
+                self.core.memory.regions[SHARED.0 as usize].store(
+                    &mut self.core.values,
+                    at,
+                    8,
+                    Val::Bits(junk),
+                );
             }
             AsyncOp::Bytes {
                 bytes, complete, ..
             } => {
-                let n = self.number(w, lane, pc, *bytes)? as i64;
-                let stamp = self.order.clocks.stamp(w as u32);
+                let n = self.core.number(w, lane, pc, *bytes)? as i64;
+                let stamp = self.sync.order.clocks.stamp(w as u32);
                 match complete {
                     true => self.in_phase(w, lane, pc, at)?,
                     false => self.delay(w, lane, pc, at, stamp)?,
@@ -264,19 +317,19 @@ impl Machine<'_> {
             }
             AsyncOp::CopyArrive { counted, .. } => {
                 // It counts after the copies of the thread, and publishes nothing else that the thread did.
-                let blocks = self.copies[w].under_way(lane);
-                if let Some(o) = self.objects.at.get_mut(&at) {
+                let blocks = self.tasks.copies[w].under_way(lane);
+                if let Some(o) = self.tasks.objects.at.get_mut(&at) {
                     for base in blocks {
-                        let clocks = &mut self.order.clocks;
+                        let clocks = &mut self.sync.order.clocks;
                         clocks.join_event(base, 1 << lane, o.now.event);
                     }
                 }
-                let stamp = self.order.clocks.stamp(w as u32);
-                let t = Tid(self.warps[w].first + lane as u32);
-                let snap = self.order.clocks.publish(t);
+                let stamp = self.sync.order.clocks.stamp(w as u32);
+                let t = Tid(self.core.threads.warps[w].first + lane as u32);
+                let snap = self.sync.order.clocks.publish(t);
                 let bare = self.bare_copy_arrival(w, lane, pc, at);
-                let cta = self.team.number(w) as u32;
-                if let Some(o) = self.objects.at.get_mut(&at) {
+                let cta = self.core.fixed.team.number(w) as u32;
+                if let Some(o) = self.tasks.objects.at.get_mut(&at) {
                     if bare {
                         o.now.released.push(Head {
                             snap: snap.clone(),
@@ -287,7 +340,7 @@ impl Machine<'_> {
                     }
                     o.now.known.push(snap);
                 }
-                self.weak.arrives(t, pc, at, Less::Copies);
+                self.sync.weak.arrives(t, pc, at, Less::Copies);
                 if *counted {
                     self.arrive(LaneAt { w, lane, pc }, at, 1, stamp)?;
                     self.finish_phase(at)?;
@@ -306,35 +359,40 @@ impl Machine<'_> {
                 ..
             } => {
                 let n = match count {
-                    Some(s) => self.number(w, lane, pc, *s)?,
+                    Some(s) => self.core.number(w, lane, pc, *s)?,
                     None => 1,
                 };
                 if let Some(s) = expect {
-                    let bytes = self.number(w, lane, pc, *s)? as i64;
+                    let bytes = self.core.number(w, lane, pc, *s)? as i64;
                     self.count_bytes(w, lane, pc, at, bytes)?;
                 }
                 if let Some(d) = dst {
-                    let state = self.fresh_bits(64);
-                    if let Some(o) = self.objects.at.get(&at) {
-                        self.objects.states.insert(state, (at, o.content, o.number));
+                    let state = self.core.values.fresh_bits(64);
+                    if let Some(o) = self.tasks.objects.at.get(&at) {
+                        self.tasks
+                            .objects
+                            .states
+                            .insert(state, (at, o.content, o.number));
                     }
-                    self.set(w, *d, lane, Val::Bits(state));
+                    self.core.set(w, *d, lane, Val::Bits(state));
                 }
-                let t = Tid(self.warps[w].first + lane as u32);
+                let t = Tid(self.core.threads.warps[w].first + lane as u32);
                 // What is stamped now happens before what acquires the release that follows.
-                let stamp = self.order.clocks.stamp(w as u32);
-                let snap = self.order.clocks.publish(t);
-                let cta = self.team.number(w) as u32;
-                let heard_by_all = *release && !self.order.clocks.has(Layer::DefaultScope);
+                let stamp = self.sync.order.clocks.stamp(w as u32);
+                let snap = self.sync.order.clocks.publish(t);
+                let cta = self.core.fixed.team.number(w) as u32;
+                let heard_by_all = *release && !self.sync.order.clocks.has(Layer::DefaultScope);
                 match release {
-                    true if self.team.many() => self.weak.arrives(t, pc, at, Less::Scope(*reach)),
-                    true => {}
-                    false if self.patterns.released(t, cta, *reach).next().is_some() => {
-                        self.weak.arrives(t, pc, at, Less::Scope(*reach));
+                    true if self.core.fixed.team.many() => {
+                        self.sync.weak.arrives(t, pc, at, Less::Scope(*reach))
                     }
-                    false => self.weak.arrives(t, pc, at, Less::Relaxed),
+                    true => {}
+                    false if self.sync.patterns.released(t, cta, *reach).next().is_some() => {
+                        self.sync.weak.arrives(t, pc, at, Less::Scope(*reach));
+                    }
+                    false => self.sync.weak.arrives(t, pc, at, Less::Relaxed),
                 }
-                if let Some(o) = self.objects.at.get_mut(&at) {
+                if let Some(o) = self.tasks.objects.at.get_mut(&at) {
                     if !heard_by_all {
                         o.now.known.push(snap.clone());
                     }
@@ -346,19 +404,19 @@ impl Machine<'_> {
                             only: None,
                         }),
                         false => {
-                            let fenced = self.patterns.released(t, cta, *reach);
+                            let fenced = self.sync.patterns.released(t, cta, *reach);
                             o.now.released.extend(fenced);
                         }
                     }
                 }
                 self.arrive(LaneAt { w, lane, pc }, at, n, stamp)?;
-                if *drop && let Some(o) = self.objects.at.get_mut(&at) {
+                if *drop && let Some(o) = self.tasks.objects.at.get_mut(&at) {
                     o.expected = o.expected.saturating_sub(n);
                 }
                 let over = self.finish_phase(at)?;
                 if over && *incomplete {
                     let why = "an arrival with .noComplete completes its phase";
-                    return Err(self.object_misused(w, lane, pc, at, why));
+                    return Err(self.core.object_misused(w, lane, pc, at, why));
                 }
             }
             _ => {}
@@ -366,25 +424,12 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// An object of which a phase counts bytes and nobody has seen its end, and who was part of it.
-    pub(in crate::sim) fn unseen_bytes(&self) -> Option<(u64, Option<(Pc, Tid)>)> {
-        let unseen = |o: &Object| {
-            let before = o.before.iter().filter(|b| b.waits.is_empty());
-            let phase = before.chain([&o.now]).find(|p| p.counts)?;
-            let party = phase.delays.first().or(phase.arrivals.first());
-            Some(party.map(|p| (p.pc, Tid(p.base + p.mask.trailing_zeros()))))
-        };
-        let all = self.objects.at.iter();
-        let found = all.filter_map(|(at, o)| Some((*at, unseen(o)?)));
-        found.min_by_key(|(at, _)| *at)
-    }
-
     /// What a lane counts must be of this phase in every schedule.
     fn in_phase(&mut self, w: usize, lane: usize, pc: Pc, at: u64) -> Result<(), Stop> {
         if let Some(p) = self.too_early(w, lane, at) {
             let why = "nothing orders a count of bytes after the end of the phase before: which phase it \
                        counts for depends on the schedule";
-            return Err(self.object_unordered((w, 1 << lane, pc), at, p, why));
+            return Err(self.core.object_unordered((w, 1 << lane, pc), at, p, why));
         }
         Ok(())
     }
@@ -399,10 +444,10 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         self.live_object(w, lane, pc, at)?;
         self.in_phase(w, lane, pc, at)?;
-        let t = Tid(self.warps[w].first + lane as u32);
-        let snap = self.order.clocks.publish(t);
-        if let Some(o) = self.objects.at.get_mut(&at) {
-            let clocks = &mut self.order.clocks;
+        let t = Tid(self.core.threads.warps[w].first + lane as u32);
+        let snap = self.sync.order.clocks.publish(t);
+        if let Some(o) = self.tasks.objects.at.get_mut(&at) {
+            let clocks = &mut self.sync.order.clocks;
             clocks.join_event(agents, 1 << lane, o.now.event);
             o.now.known.push(snap);
             o.now.counts = true;
@@ -413,12 +458,12 @@ impl Machine<'_> {
     }
 
     fn count_bytes(&mut self, w: usize, lane: usize, pc: Pc, at: u64, n: i64) -> Result<(), Stop> {
-        let Some(o) = self.objects.at.get_mut(&at) else {
+        let Some(o) = self.tasks.objects.at.get_mut(&at) else {
             return Ok(());
         };
         o.bytes += n;
         if o.bytes.unsigned_abs() > LIMIT {
-            return Err(self.object_misused(
+            return Err(self.core.object_misused(
                 w,
                 lane,
                 pc,
@@ -438,19 +483,19 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let early = self.too_early(w, lane, at);
         let party = self.party(w, lane, pc, stamp);
-        let Some(o) = self.objects.at.get_mut(&at) else {
+        let Some(o) = self.tasks.objects.at.get_mut(&at) else {
             return Ok(());
         };
         if n == 0 || n > o.pending {
             let why = "more arrivals than its phase takes";
-            return Err(self.object_misused(w, lane, pc, at, why));
+            return Err(self.core.object_misused(w, lane, pc, at, why));
         }
         o.pending -= n;
         party.join(&mut o.now.arrivals);
         if let Some(p) = early {
             let why = "nothing orders an arrival after those of the phase before: which phase it \
                        counts for depends on the schedule";
-            return Err(self.object_unordered((w, 1 << lane, pc), at, p, why));
+            return Err(self.core.object_unordered((w, 1 << lane, pc), at, p, why));
         }
         let Some(found) = self.unseen(w, lane, at) else {
             return Ok(());
@@ -459,19 +504,25 @@ impl Machine<'_> {
         let (sites, message) = self.arrives_unseen((w, lane, pc), at, found);
         if settled {
             // No thread can take that phase for one that it waits for, as compilers have it that arrive first to begin with.
-            self.warn(WarningKind::Note, sites, || {
+            self.core.found.warn(WarningKind::Note, sites, || {
                 format!("{message}; every thread knows by a barrier that it has ended")
             });
             return Ok(());
         }
-        self.defect(DefectKind::BarrierMisuse, sites, || message);
+        self.core
+            .defect(DefectKind::BarrierMisuse, sites, || message);
         Err(Stop::Finding)
     }
 
     /// True if every thread knows that the phase before the current one has ended.
     fn before_is_settled(&self, at: u64) -> bool {
-        let clocks = &self.order.clocks;
-        let before = self.objects.at.get(&at).and_then(|o| o.before.as_ref());
+        let clocks = &self.sync.order.clocks;
+        let before = self
+            .tasks
+            .objects
+            .at
+            .get(&at)
+            .and_then(|o| o.before.as_ref());
         let settled = |p: &Party| clocks.all_settled(Actor(p.base), p.mask, p.at);
         before.is_some_and(|b| !b.counts && b.delays.is_empty() && b.arrivals.iter().all(settled))
     }
@@ -483,15 +534,15 @@ impl Machine<'_> {
         at: u64,
         (last, wait): (Party, Option<Party>),
     ) -> (Vec<Site>, String) {
-        let place = self.place(SHARED, at, 8);
-        let number = self.objects.at.get(&at).map_or(0, |o| o.number);
+        let place = self.core.place(SHARED, at, 8);
+        let number = self.tasks.objects.at.get(&at).map_or(0, |o| o.number);
         let before = number.saturating_sub(1);
-        let site = |p: Party, text: String| self.site(p.pc, p.base as usize / LANES, p.mask, text);
-        let mut sites = vec![site(last, format!("arrives for phase {before}"))];
+        let site_of = |p: Party, text: String| site(p.pc, p.base as usize / LANES, p.mask, text);
+        let mut sites = vec![site_of(last, format!("arrives for phase {before}"))];
         let here = format!("arrives for phase {number}");
-        sites.push(self.site(pc, w, 1 << lane, here));
+        sites.push(site(pc, w, 1 << lane, here));
         let seen = format!("sees phase {before}, but nothing orders that before the arrival");
-        sites.extend(wait.map(|p| site(p, seen)));
+        sites.extend(wait.map(|p| site_of(p, seen)));
         let message = format!(
             "mbarrier {place}: an arrival for phase {number}, and no wait has seen the end of phase {before} before it: a \
              wait for phase {before} must have returned true before the next arrival"
@@ -505,10 +556,10 @@ impl Machine<'_> {
         if let Some(p) = self.too_early(w, lane, at) {
             let why = "nothing orders it after the arrivals of the phase before: which phase it \
                        delays depends on the schedule";
-            return Err(self.object_unordered((w, 1 << lane, pc), at, p, why));
+            return Err(self.core.object_unordered((w, 1 << lane, pc), at, p, why));
         }
         let party = self.party(w, lane, pc, stamp);
-        if let Some(o) = self.objects.at.get_mut(&at) {
+        if let Some(o) = self.tasks.objects.at.get_mut(&at) {
             o.now.delays.push(party);
         }
         Ok(())
@@ -524,36 +575,20 @@ impl Machine<'_> {
         carried: Option<Arc<Carried>>,
     ) -> Result<(), Stop> {
         self.live_object(w, lane, pc, at)?;
-        let stamp = self.order.clocks.stamp(w as u32);
-        let t = Tid(self.warps[w].first + lane as u32);
-        let snap = self.order.clocks.publish(t);
-        if let Some(o) = self.objects.at.get_mut(&at) {
+        let stamp = self.sync.order.clocks.stamp(w as u32);
+        let t = Tid(self.core.threads.warps[w].first + lane as u32);
+        let snap = self.sync.order.clocks.publish(t);
+        if let Some(o) = self.tasks.objects.at.get_mut(&at) {
             for (who, mask) in agents {
-                let clocks = &mut self.order.clocks;
+                let clocks = &mut self.sync.order.clocks;
                 clocks.join_event(*who, *mask, o.now.event);
             }
             o.now.known.push(snap);
-            let cta = self.team.number(w) as u32;
+            let cta = self.core.fixed.team.number(w) as u32;
             o.now.carried.extend(carried.map(|c| (cta, c)));
         }
         self.arrive(LaneAt { w, lane, pc }, at, 1, stamp)?;
         self.finish_phase(at)?;
         Ok(())
-    }
-
-    pub(super) fn object_unordered(
-        &mut self,
-        (w, mask, pc): (usize, u32, Pc),
-        at: u64,
-        other: Party,
-        why: &str,
-    ) -> Stop {
-        let place = self.place(SHARED, at, 8);
-        let first = self.site(other.pc, other.base as usize / LANES, other.mask, "is here");
-        let sites = vec![first, self.site(pc, w, mask, "is here")];
-        self.defect(DefectKind::BarrierMisuse, sites, || {
-            format!("mbarrier {place}: {why}")
-        });
-        Stop::Finding
     }
 }

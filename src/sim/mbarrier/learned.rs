@@ -19,7 +19,7 @@
 
 use crate::answer::AssumptionKind;
 use crate::sim::Tid;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Machine, Tasks};
 use crate::sim::warp::{LANES, lanes};
 
 use super::*;
@@ -65,25 +65,40 @@ impl Meetings {
     }
 }
 
+impl Tasks {
+    /// Whether one met another after what it did, who then did or had known what `then` says: the
+    /// thread, the time of the collective, and its number.
+    fn met_after(&self, t: Tid, p: &Party, then: impl Fn(Tid, Tick, usize) -> bool) -> bool {
+        let own = self.objects.met.warps.get(p.base as usize / LANES);
+        let own = own.map_or(&[][..], |own| &own[..]);
+        let from = own.partition_point(|m| m.number < p.step);
+        let with = |m: &&Met| m.mask >> (t.0 - p.base) & 1 == 1;
+        own[from..]
+            .iter()
+            .filter(with)
+            .any(|m| lanes(m.mask).any(|l| then(Tid(p.base + l as u32), m.at, m.number)))
+    }
+}
+
 impl Machine<'_> {
     /// Lanes of a warp have met.
     pub(crate) fn note_meeting(&mut self, w: usize, mask: u32) {
-        if !self.objects.at.is_empty() {
-            let at = self.order.clocks.stamp(w as u32);
-            self.objects.met.note(w, mask, at);
+        if !self.tasks.objects.at.is_empty() {
+            let at = self.sync.order.clocks.stamp(w as u32);
+            self.tasks.objects.met.note(w, mask, at);
         }
     }
 
     /// An arrival of the phase before that may come after what a lane does now.
     pub(super) fn too_early(&mut self, w: usize, lane: usize, at: u64) -> Option<Party> {
-        let me = Tid(self.warps[w].first + lane as u32);
+        let me = Tid(self.core.threads.warps[w].first + lane as u32);
         let found = self.apart(w, lane, at)?;
-        let b = self.objects.at.get(&at)?.before.as_ref()?;
+        let b = self.tasks.objects.at.get(&at)?.before.as_ref()?;
         if self.executed_before(b, me, false) {
             return None;
         }
         if self.executed_before(b, me, true) {
-            self.found.assumptions.insert(AssumptionKind::Scheduling.says(
+            self.core.found.assumptions.insert(AssumptionKind::Scheduling.says(
                 "lanes of a warp that arrive at several mbarriers by one instruction have all arrived before what \
                  one of these arrivals lets others do comes to arrive again",
             ));
@@ -94,10 +109,10 @@ impl Machine<'_> {
 
     /// The same, as far as the clocks know.
     pub(super) fn apart(&self, w: usize, lane: usize, at: u64) -> Option<Party> {
-        let clocks = &self.order.clocks;
-        let base = self.warps[w].first;
+        let clocks = &self.sync.order.clocks;
+        let base = self.core.threads.warps[w].first;
         let me = Tid(base + lane as u32);
-        let b = self.objects.at.get(&at)?.before.as_ref()?;
+        let b = self.tasks.objects.at.get(&at)?.before.as_ref()?;
         let mine = |p: &Party| p.base == base && p.mask >> lane & 1 == 1;
         if b.waits.iter().any(mine) {
             return None;
@@ -112,9 +127,9 @@ impl Machine<'_> {
     /// No wait has surely seen the end of the phase before when a lane arrives for the current one: the last arrival of
     /// that phase, and a wait that nothing orders before, if there is one.
     pub(super) fn unseen(&self, w: usize, lane: usize, at: u64) -> Option<(Party, Option<Party>)> {
-        let clocks = &self.order.clocks;
-        let me = Tid(self.warps[w].first + lane as u32);
-        let b = self.objects.at.get(&at)?.before.as_ref()?;
+        let clocks = &self.sync.order.clocks;
+        let me = Tid(self.core.threads.warps[w].first + lane as u32);
+        let b = self.tasks.objects.at.get(&at)?.before.as_ref()?;
         let all = || {
             let each = |p: &Party| {
                 lanes(p.mask)
@@ -131,7 +146,7 @@ impl Machine<'_> {
         }
         let snaps = self.learned(known);
         let known = |t: Tid, at: Tick| known(t, at) || clocks.known_in(&snaps, t, at);
-        let met = |t: Tid, p: &Party| self.met_after(t, p, |u, at, _| known(u, at));
+        let met = |t: Tid, p: &Party| self.tasks.met_after(t, p, |u, at, _| known(u, at));
         if all().any(|(t, p)| known(t, p.at) || met(t, p)) {
             return None;
         }
@@ -139,24 +154,12 @@ impl Machine<'_> {
         Some((last, b.waits.last().copied()))
     }
 
-    /// Whether one met another after what it did, who then did or had known what `then` says: the
-    /// thread, the time of the collective, and its number.
-    fn met_after(&self, t: Tid, p: &Party, then: impl Fn(Tid, Tick, usize) -> bool) -> bool {
-        let own = self.objects.met.warps.get(p.base as usize / LANES);
-        let own = own.map_or(&[][..], |own| &own[..]);
-        let from = own.partition_point(|m| m.number < p.step);
-        let with = |m: &&Met| m.mask >> (t.0 - p.base) & 1 == 1;
-        own[from..]
-            .iter()
-            .filter(with)
-            .any(|m| lanes(m.mask).any(|l| then(Tid(p.base + l as u32), m.at, m.number)))
-    }
-
     /// What is known to have been executed by one who knows the observations that `first` says:
     /// the snapshots of all issuers that this leads to.
     fn learned(&self, first: impl Fn(Tid, Tick) -> bool) -> Vec<Arc<Snapshot>> {
-        let clocks = &self.order.clocks;
-        let mut left: Vec<&(EventId, Vec<Arc<Snapshot>>)> = self.objects.learned.iter().collect();
+        let clocks = &self.sync.order.clocks;
+        let mut left: Vec<&(EventId, Vec<Arc<Snapshot>>)> =
+            self.tasks.objects.learned.iter().collect();
         let mut out: Vec<Arc<Snapshot>> = Vec::new();
         loop {
             let before = left.len();
@@ -177,7 +180,7 @@ impl Machine<'_> {
 
     /// Whether what a lane did has been executed before a phase can end.
     pub(super) fn executed_before_end(&self, done: &Phase, t: Tid, p: &Party) -> bool {
-        let clocks = &self.order.clocks;
+        let clocks = &self.sync.order.clocks;
         let arrived = |u: Tid, at: Tick| {
             let own = |a: &Party| {
                 u.0.checked_sub(a.base)
@@ -198,13 +201,13 @@ impl Machine<'_> {
                 || clocks.known_in(&done.known, u, at)
                 || clocks.known_in(&snaps, u, at)
         };
-        clocks.known_in(&snaps, t, p.at) || self.met_after(t, p, later)
+        clocks.known_in(&snaps, t, p.at) || self.tasks.met_after(t, p, later)
     }
 
     /// Whether a phase has ended before what a lane does now; `together`: lanes that arrive by one instruction
     /// have all arrived once one of them, at another mbarrier, is known to have.
     pub(super) fn executed_before(&self, b: &Phase, me: Tid, together: bool) -> bool {
-        let clocks = &self.order.clocks;
+        let clocks = &self.sync.order.clocks;
         let snaps = self.learned(|u, at| u == me || clocks.ordered(u.into(), at, me));
         let known =
             |u: Tid, at: Tick| clocks.ordered(u.into(), at, me) || clocks.known_in(&snaps, u, at);
@@ -221,7 +224,7 @@ impl Machine<'_> {
                     let here = b.arrivals.iter().filter(same).fold(0, |m, q| m | q.mask);
                     let mut beside = lanes(p.with & !here);
                     known(t, p.at)
-                        || self.met_after(t, p, met)
+                        || self.tasks.met_after(t, p, met)
                         || together && beside.any(|l| known(Tid(p.base + l as u32), p.began))
                 })
             })

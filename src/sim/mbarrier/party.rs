@@ -44,26 +44,26 @@ pub(super) struct Issued {
 impl Machine<'_> {
     /// Lanes of a warp begin an operation on mbarriers.
     pub(crate) fn issue_together(&mut self, w: usize, exec: u32) {
-        self.objects.issued = Some(Issued {
-            when: self.stats.warp_instructions,
+        self.tasks.objects.issued = Some(Issued {
+            when: self.core.threads.stats.warp_instructions,
             exec,
-            at: self.order.clocks.stamp(w as u32),
+            at: self.sync.order.clocks.stamp(w as u32),
         });
     }
 
     /// A lane that takes part in a phase by what it executes now.
     pub(super) fn party(&self, w: usize, lane: usize, pc: Pc, at: Tick) -> Party {
-        let when = self.stats.warp_instructions;
+        let when = self.core.threads.stats.warp_instructions;
         let own = 1 << lane;
-        let issued = self.objects.issued;
+        let issued = self.tasks.objects.issued;
         let now = issued.filter(|i| i.when == when && i.exec & own != 0);
         let (with, began) = now.map_or((own, at), |i| (i.exec, i.at));
         Party {
-            base: self.warps[w].first,
+            base: self.core.threads.warps[w].first,
             mask: own,
             at,
             pc,
-            step: self.objects.met.step(),
+            step: self.tasks.objects.met.step(),
             when,
             with,
             began,

@@ -15,7 +15,8 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::Space;
-use crate::sim::machine::Machine;
+use crate::sim::at::site;
+use crate::sim::machine::{Core, Machine};
 use crate::sim::region::SHARED;
 use crate::sim::stop::Stop;
 use crate::sim::warp::{LANES, lanes};
@@ -64,29 +65,64 @@ fn ends(op: &Op) -> bool {
     }
 }
 
+impl Core<'_> {
+    fn lag(&self, o: &Overtaken) -> (Vec<Site>, String) {
+        let (place, next) = (self.place(SHARED, o.at, 8), o.phase + 1);
+        let wait = format!("waits for phase {} of {place}", o.phase);
+        let last = o.last.base as usize / LANES;
+        let sites = vec![
+            site(o.wait.pc, o.w, o.wait.mask, wait),
+            site(o.last.pc, last, o.last.mask, format!("ends phase {next}")),
+        ];
+        let thread = self.fixed.team.name(o.wait.base + o.lane);
+        let what = format!(
+            "mbarrier {place}: thread {thread} waits for phase {}, and nothing that it does comes before the end of phase \
+             {next}: if it looks after that, the parity of phase {} means phase {}, and it waits for good; an arrival of it \
+             that phase {next} needs is missing",
+            o.phase,
+            o.phase,
+            o.phase + 2
+        );
+        (sites, what)
+    }
+
+    fn missed(&mut self, o: &Overtaken) -> Stop {
+        let (sites, what) = self.lag(o);
+        self.defect(DefectKind::Deadlock, sites, || what);
+        Stop::Finding
+    }
+
+    fn lags(&mut self, o: &Overtaken) {
+        let (sites, what) = self.lag(o);
+        self.found.warn(WarningKind::PhaseLag, sites, || {
+            format!("{what}; it does nothing but wait")
+        });
+    }
+}
+
 impl Machine<'_> {
     /// Lanes execute an instruction of a kernel that has mbarriers.
     pub(crate) fn note_act(&mut self, w: usize, exec: u32, pc: Pc) -> Result<(), Stop> {
-        let op = &self.inst(pc).op;
-        let late = self.warps[w].overtaken & exec;
+        let op = &self.core.inst(pc).op;
+        let late = self.core.threads.warps[w].overtaken & exec;
         if acts(op) {
-            let when = self.stats.warp_instructions;
+            let when = self.core.threads.stats.warp_instructions;
             for lane in lanes(exec) {
-                self.warps[w].acted[lane] = when;
+                self.core.threads.warps[w].acted[lane] = when;
             }
             if late != 0 {
                 let mine = |o: &&Overtaken| o.w == w && late >> o.lane & 1 == 1;
-                if let Some(o) = self.objects.overtaken.iter().find(mine).copied() {
-                    return Err(self.missed(&o));
+                if let Some(o) = self.tasks.objects.overtaken.iter().find(mine).copied() {
+                    return Err(self.core.missed(&o));
                 }
             }
         } else if late != 0 && ends(op) {
-            self.warps[w].overtaken &= !late;
+            self.core.threads.warps[w].overtaken &= !late;
             let mine = |o: &Overtaken| o.w == w && late >> o.lane & 1 == 1;
-            let all = std::mem::take(&mut self.objects.overtaken);
+            let all = std::mem::take(&mut self.tasks.objects.overtaken);
             let (over, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(mine);
-            self.objects.overtaken = rest;
-            over.iter().for_each(|o| self.lags(o));
+            self.tasks.objects.overtaken = rest;
+            over.iter().for_each(|o| self.core.lags(o));
         }
         Ok(())
     }
@@ -112,19 +148,19 @@ impl Machine<'_> {
                 last,
                 phase,
             };
-            let acted = |l: usize| self.warps[w].acted[l] > wait.when;
+            let acted = |l: usize| self.core.threads.warps[w].acted[l] > wait.when;
             if acted(lane) {
-                return Err(self.missed(&one));
+                return Err(self.core.missed(&one));
             }
             if lanes(mates & !(1 << lane)).any(acted) {
-                self.found.assumptions.insert(AssumptionKind::Scheduling.says(
+                self.core.found.assumptions.insert(AssumptionKind::Scheduling.says(
                     "lanes of a warp that wait for a phase of an mbarrier by one instruction see its end together",
                 ));
-            } else if self.warps[w].live >> lane & 1 == 1 {
-                self.warps[w].overtaken |= 1 << lane;
-                self.objects.overtaken.push(one);
+            } else if self.core.threads.warps[w].live >> lane & 1 == 1 {
+                self.core.threads.warps[w].overtaken |= 1 << lane;
+                self.tasks.objects.overtaken.push(one);
             } else {
-                self.lags(&one);
+                self.core.lags(&one);
             }
         }
         Ok(())
@@ -132,40 +168,7 @@ impl Machine<'_> {
 
     /// When all threads have ended: those that waited and did nothing after.
     pub(in crate::sim) fn report_lags(&mut self) {
-        let left = std::mem::take(&mut self.objects.overtaken);
-        left.iter().for_each(|o| self.lags(o));
-    }
-
-    fn lag(&self, o: &Overtaken) -> (Vec<Site>, String) {
-        let (place, next) = (self.place(SHARED, o.at, 8), o.phase + 1);
-        let wait = format!("waits for phase {} of {place}", o.phase);
-        let last = o.last.base as usize / LANES;
-        let sites = vec![
-            self.site(o.wait.pc, o.w, o.wait.mask, wait),
-            self.site(o.last.pc, last, o.last.mask, format!("ends phase {next}")),
-        ];
-        let thread = self.team.name(o.wait.base + o.lane);
-        let what = format!(
-            "mbarrier {place}: thread {thread} waits for phase {}, and nothing that it does comes before the end of phase \
-             {next}: if it looks after that, the parity of phase {} means phase {}, and it waits for good; an arrival of it \
-             that phase {next} needs is missing",
-            o.phase,
-            o.phase,
-            o.phase + 2
-        );
-        (sites, what)
-    }
-
-    fn missed(&mut self, o: &Overtaken) -> Stop {
-        let (sites, what) = self.lag(o);
-        self.defect(DefectKind::Deadlock, sites, || what);
-        Stop::Finding
-    }
-
-    fn lags(&mut self, o: &Overtaken) {
-        let (sites, what) = self.lag(o);
-        self.warn(WarningKind::PhaseLag, sites, || {
-            format!("{what}; it does nothing but wait")
-        });
+        let left = std::mem::take(&mut self.tasks.objects.overtaken);
+        left.iter().for_each(|o| self.core.lags(o));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, NumTy, Op, Pc, Rnd, Src};
 use crate::number::{self, Float, Narrowing};
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Spaces};
 use crate::sim::memory::{Region, RegionKind};
 use crate::sim::val::Val;
 use crate::sim::value::{Single, Values};
@@ -58,7 +58,7 @@ impl Memory {
     }
 }
 
-impl Machine<'_> {
+impl Spaces {
     /// Starts from what other CTAs left.
     pub(in crate::sim) fn start_from(&mut self, memory: &Memory) {
         for old in memory.regions.iter() {
@@ -69,10 +69,12 @@ impl Machine<'_> {
             }
         }
     }
+}
 
+impl Core<'_> {
     /// The arrays, once the CTA has ended.
     pub(in crate::sim) fn left(&mut self) -> Memory {
-        let arrays = self.regions.drain(..);
+        let arrays = self.memory.regions.drain(..);
         let arrays = arrays.filter(|r| matches!(r.kind, RegionKind::Array(_)));
         Memory::of(arrays.collect(), &mut self.values)
     }
@@ -101,7 +103,7 @@ impl Machine<'_> {
         if words.is_some_and(|w| w.unfolded || mods.approx || w.may_join(*op)) {
             return 0;
         }
-        let known = exec & !src.iter().fold(0, |m, s| m | self.symbolic(w, *s));
+        let known = exec & !src.iter().fold(0, |m, s| m | self.threads.symbolic(w, *s));
         if known == 0 {
             return 0;
         }
@@ -120,7 +122,7 @@ impl Machine<'_> {
             }
         };
         self.values.wobble = wobble;
-        self.warps[w].set_words(*dst, done, &out);
+        self.threads.warps[w].set_words(*dst, done, &out);
         done
     }
 

@@ -3,10 +3,10 @@
 use crate::kernel::{Addr, Pc, Space, Src};
 use crate::sim::address::carry::has_window;
 use crate::sim::address::provenance::{Astray, BaseId, Landing, Prov, Shape};
-use crate::sim::at::{At, LaneAt};
+use crate::sim::at::{At, LaneAt, site};
 use crate::sim::choices::choices;
 use crate::sim::gather::Chosen;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Conditions, Core, Machine, Spaces};
 use crate::sim::place::NO_ARRAY;
 use crate::sim::region::{LOCAL, RegionId, SHARED};
 use crate::sim::step::Under;
@@ -20,6 +20,213 @@ use super::{Case, Known, Target, local_stride};
 
 /// Lanes or turns of an instruction whose conditions are looked at.
 const LOOKED_AT: usize = 4;
+
+impl Spaces {
+    /// Where a known address leads, if the access is aligned and lies within one object outside of
+    /// local memory.
+    #[inline]
+    pub(in crate::sim) fn place_of(
+        &mut self,
+        (space, p): (Space, Prov),
+        (word, width): (u64, u8),
+        offset: i64,
+        size: u32,
+    ) -> Option<(RegionId, u64)> {
+        let l = self.prov.landing(p, space).ok()?;
+        if l.region == LOCAL {
+            return None;
+        }
+        let a = word.wrapping_add_signed(offset) & address_bits(width);
+        let off = a.wrapping_sub(l.origin);
+        let (first, last) = (l.bounds.0 + l.spare.0, l.bounds.1 - l.spare.1);
+        let inside = (off as i64) >= first && (off as i64) <= last - size as i64;
+        let fits = inside && off & (size as u64 - 1) == 0 && size <= l.most;
+        if fits {
+            let from = off as i64;
+            self.prov.touch(l.base, (from, from + size as i64), size);
+        }
+        fits.then_some((l.region, off))
+    }
+}
+
+impl Conditions {
+    /// An access at a known place that is wrong if some input satisfies its condition. Of the lanes and turns of one
+    /// instruction a few are looked at: the others are open with them.
+    fn astray_if(&mut self, cond: TermId, kind: DefectKind, site: Site, message: String) {
+        let here = |c: &&Conditional| c.defect.kind == kind && c.defect.sites[..] == [site.clone()];
+        let same = |c: &&Conditional| c.defect.sites.first().is_some_and(|s| s.pc == site.pc);
+        if self.conditionals.iter().filter(same).count() >= LOOKED_AT
+            || self.conditionals.iter().any(|c| here(&c))
+        {
+            return;
+        }
+        let sites = vec![site];
+        self.conditionals.push(Conditional {
+            cond,
+            values: Vec::new(),
+            open: Finding::new(
+                UnknownKind::Undecided,
+                format!("{message}, if input data says so"),
+            )
+            .at(sites.clone()),
+            defect: Finding::new(kind, message).at(sites),
+        });
+    }
+}
+
+impl Core<'_> {
+    /// Leaves open where an access goes whose address is chosen by what may never have been written.
+    fn chosen_by_written(
+        &mut self,
+        (w, lane, pc): (usize, usize, Pc),
+        c: TermId,
+    ) -> Result<(), Stop> {
+        if !self.values.may_be_poison(c) {
+            return Ok(());
+        }
+        let site = site(pc, w, 1 << lane, "accesses it");
+        self.found.unknown(UnknownKind::Undefined, vec![site], || {
+            "an address may depend on a value that was never written".into()
+        });
+        Err(Stop::Finding)
+    }
+
+    /// Where an address leads: the region and the offset in it of the object that it carries. One
+    /// that leads nowhere is a defect if the access is certain to happen.
+    fn resolve(
+        &mut self,
+        (w, lane, pc, space): (usize, usize, Pc, Space),
+        known: &Known,
+        width: u8,
+        offset: i64,
+    ) -> Result<(RegionId, i64, BaseId), Stop> {
+        let a = known.number.wrapping_add_signed(offset) & address_bits(width);
+        let found = match self.memory.prov.landing(known.prov, space) {
+            Ok(found) => found,
+            Err(Astray::Nowhere) => {
+                let site = site(pc, w, 1 << lane, format!("accesses address {a:#x}"));
+                let global = matches!(space, Space::Global | Space::Const);
+                let message = match self.memory.prov.landing(known.prov, Space::Generic).is_ok() {
+                    true if global => {
+                        "a global access goes to an address of another state space".into()
+                    }
+                    _ if has_window(space) => {
+                        format!("address {a:#x} is not that of a variable of its state space")
+                    }
+                    _ => format!("address {a:#x} {NO_ARRAY}"),
+                };
+                return self.nowhere(site, known.certain, message);
+            }
+            Err(Astray::Mixed) => {
+                self.refuse_base(w, 1 << lane, pc);
+                return Err(Stop::Finding);
+            }
+        };
+        let a = match width {
+            32 => a as u32 as i32 as i64 as u64,
+            _ => a,
+        };
+        let off = a.wrapping_sub(found.origin) as i64;
+        if found.region == SHARED && self.fixed.team.many() {
+            let off = self.place_in_cluster((w, lane, pc, space), known.certain, off)?;
+            return Ok((SHARED, off, found.base));
+        }
+        if found.region == LOCAL {
+            let stride = self.fixed.kernel.local_bytes as i64;
+            if off < 0 || off >= stride.max(1) {
+                let site = site(pc, w, 1 << lane, format!("accesses local byte {off}"));
+                let message = format!("local memory has {stride} bytes");
+                return self.nowhere(site, known.certain, message);
+            }
+            let rank = self.threads.warps[w].first as i64 + lane as i64;
+            let own = rank * local_stride(self.fixed.kernel.local_bytes) as i64;
+            return Ok((LOCAL, own + off, found.base));
+        }
+        Ok((found.region, off, found.base))
+    }
+
+    pub(in crate::sim) fn nowhere<T>(
+        &mut self,
+        site: Site,
+        certain: bool,
+        message: String,
+    ) -> Result<T, Stop> {
+        if certain {
+            self.defect(DefectKind::OutOfBounds, vec![site], || message);
+        } else {
+            self.found.unknown(UnknownKind::Undecided, vec![site], || {
+                format!("{message}, if input data says so")
+            });
+        }
+        Err(Stop::Finding)
+    }
+
+    /// An access that stays inside of dynamic shared memory only where that begins at a multiple of
+    /// what its address is rounded to.
+    fn outside_if_rounded(&mut self, w: usize, lane: usize, pc: Pc) {
+        let site = site(pc, w, 1 << lane, "accesses it");
+        self.found.unknown(UnknownKind::NondeterministicValue, vec![site], || {
+            "the bytes lie outside of dynamic shared memory, whose address is rounded up, unless it \
+             begins at a multiple already: there is no room for the rounding"
+                .into()
+        });
+    }
+
+    /// The object and offsets of an access whose lanes all go to known, aligned addresses within
+    /// one object outside of local memory: the common case, without a target for each lane.
+    pub(in crate::sim) fn uniform(
+        &mut self,
+        (w, exec): (usize, u32),
+        space: Space,
+        addr: Addr,
+        size: u32,
+        offs: &mut [u64; LANES],
+    ) -> Option<Landing> {
+        let (p, width) = match addr.base {
+            Src::Reg(r) if self.threads.warps[w].symbolic(r) & exec == 0 => {
+                (self.threads.warps[w].one_prov(r, exec)?, self.width(r))
+            }
+            Src::Reg(_) => return None,
+            s => (self.named(s), 64),
+        };
+        let l = self.memory.prov.landing(p, space).ok()?;
+        if l.region == LOCAL {
+            return None;
+        }
+        match addr.base {
+            Src::Reg(r) => *offs = *self.threads.warps[w].words(r),
+            s => *offs = self.words(w, s),
+        }
+        let keep = address_bits(width);
+        let (first, last) = (l.bounds.0 + l.spare.0, l.bounds.1 - l.spare.1 - size as i64);
+        let mut bad = false;
+        let (mut low, mut high) = (i64::MAX, i64::MIN);
+        let ranks = l.region == SHARED && self.fixed.team.many();
+        for (lane, off) in offs.iter_mut().enumerate() {
+            *off = (off.wrapping_add_signed(addr.offset) & keep).wrapping_sub(l.origin);
+            if exec >> lane & 1 == 1 {
+                let mut own = *off as i64;
+                if ranks {
+                    let (slot, rest) = self.fixed.team.place(w, own)?;
+                    if space == Space::Shared && slot != self.fixed.team.own_slot(w) {
+                        return None;
+                    }
+                    own = rest;
+                    *off = (slot + rest) as u64;
+                }
+                bad |= own as u64 & (size as u64 - 1) != 0;
+                (low, high) = (low.min(own), high.max(own));
+            }
+        }
+        if bad || low < first || high > last || size > l.most {
+            return None;
+        }
+        self.memory
+            .prov
+            .touch(l.base, (low, high + size as i64), size);
+        Some(l)
+    }
+}
 
 impl Machine<'_> {
     /// The targets of an access. A lane whose address is a select among few known ones has
@@ -35,7 +242,8 @@ impl Machine<'_> {
         let out = self.targets_or_chosen((w, exec, pc), space, addr, under, &mut chosen)?;
         match chosen.first() {
             Some(c) => {
-                self.data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
+                self.core
+                    .data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
                 Err(Stop::Finding)
             }
             None => Ok(out),
@@ -52,7 +260,7 @@ impl Machine<'_> {
         chosen: &mut Vec<Chosen>,
     ) -> Result<Vec<Target>, Stop> {
         let width = match addr.base {
-            Src::Reg(r) => self.width(r),
+            Src::Reg(r) => self.core.width(r),
             _ => 64,
         };
         let mut out = Vec::with_capacity(exec.count_ones() as usize);
@@ -60,7 +268,8 @@ impl Machine<'_> {
             let cond = (under.mask >> lane & 1 == 1).then_some(under.cond[lane]);
             for known in self.known_addresses((w, lane, pc), addr.base, width, cond, chosen)? {
                 let (region, off, base) =
-                    self.resolve((w, lane, pc, space), &known, width, addr.offset)?;
+                    self.core
+                        .resolve((w, lane, pc, space), &known, width, addr.offset)?;
                 out.push(Target {
                     lane,
                     cond: known.cond,
@@ -97,23 +306,30 @@ impl Machine<'_> {
         chosen: &mut Vec<Chosen>,
     ) -> Result<Vec<Known>, Stop> {
         let before = chosen.len();
-        let (v, p) = (self.src(w, base, lane), self.src_prov(w, base, lane));
+        let (v, p) = (
+            self.core.src(w, base, lane),
+            self.core.src_prov(w, base, lane),
+        );
         let mut open = vec![(cond, v, p)];
         let mut out = Vec::new();
         while let Some((cond, v, p)) = open.pop() {
             let cap = crate::sim::value::MAX_CHOICES;
-            if let Shape::Choice(c, x, y) = *self.prov.shape(p)
+            if let Shape::Choice(c, x, y) = *self.core.memory.prov.shape(p)
                 && open.len() + out.len() < cap
             {
-                self.chosen_by_written((w, lane, pc), c)?;
-                let not = self.values.store.not(c);
+                self.core.chosen_by_written((w, lane, pc), c)?;
+                let not = self.core.values.store.not(c);
                 for (known, p) in [(not, y), (c, x)] {
-                    let store = &mut self.values.store;
+                    let store = &mut self.core.values.store;
                     let both = cond.map_or(known, |k| store.and(k, known));
                     match store.as_bool(both) {
                         Some(false) => continue,
-                        Some(true) => open.push((None, self.values.where_true(&[known], v), p)),
-                        None => open.push((Some(both), self.values.where_true(&[known], v), p)),
+                        Some(true) => {
+                            open.push((None, self.core.values.where_true(&[known], v), p))
+                        }
+                        None => {
+                            open.push((Some(both), self.core.values.where_true(&[known], v), p))
+                        }
                     }
                 }
                 continue;
@@ -121,8 +337,8 @@ impl Machine<'_> {
             let v = match v {
                 Val::Conc(_) => v,
                 _ => {
-                    self.note_unset(w, pc);
-                    self.values.of_bits_plain(v, width)
+                    self.core.values.note_unset(w, pc);
+                    self.core.values.of_bits_plain(v, width)
                 }
             };
             match v {
@@ -132,13 +348,13 @@ impl Machine<'_> {
                     prov: p,
                     certain: cond.is_none(),
                 }),
-                Val::Bits(t) if self.is_poison(t) => {
-                    self.poison_used(w, 1 << lane, pc, t, "an address");
+                Val::Bits(t) if self.core.values.is_poison(t) => {
+                    self.core.poison_used(w, 1 << lane, pc, t, "an address");
                     return Err(Stop::Finding);
                 }
                 Val::Bits(t) => {
-                    let leaves = self.values.leaves(t, cap + 1);
-                    let store = &mut self.values.store;
+                    let leaves = self.core.values.leaves(t, cap + 1);
+                    let store = &mut self.core.values.store;
                     let Some(leaves) = leaves.or_else(|| choices(store, t, cond, cap)) else {
                         // An index that is one of two is each of them under its condition.
                         let few = open.len() + out.len() + chosen.len() - before < cap;
@@ -157,8 +373,8 @@ impl Machine<'_> {
                     };
                     let certain = leaves.len() == 1 && cond.is_none();
                     for (c, number) in leaves {
-                        self.chosen_by_written((w, lane, pc), c)?;
-                        let store = &mut self.values.store;
+                        self.core.chosen_by_written((w, lane, pc), c)?;
+                        let store = &mut self.core.values.store;
                         out.push(Known {
                             cond: Some(cond.map_or(c, |k| store.and(k, c))),
                             number,
@@ -168,7 +384,7 @@ impl Machine<'_> {
                     }
                 }
                 v => {
-                    self.data_dependent_address(w, 1 << lane, pc, v);
+                    self.core.data_dependent_address(w, 1 << lane, pc, v);
                     return Err(Stop::Finding);
                 }
             }
@@ -176,27 +392,15 @@ impl Machine<'_> {
         Ok(out)
     }
 
-    /// Leaves open where an access goes whose address is chosen by what may never have been written.
-    fn chosen_by_written(
-        &mut self,
-        (w, lane, pc): (usize, usize, Pc),
-        c: TermId,
-    ) -> Result<(), Stop> {
-        if !self.may_be_poison(c) {
-            return Ok(());
-        }
-        let site = self.site(pc, w, 1 << lane, "accesses it");
-        self.unknown(UnknownKind::Undefined, vec![site], || {
-            "an address may depend on a value that was never written".into()
-        });
-        Err(Stop::Finding)
-    }
-
     /// An address whose index is one of two, as each under its condition; nothing for one that cannot be.
     fn by_choice(&mut self, cond: Option<TermId>, t: TermId) -> Option<(Case, Case)> {
-        let store = &mut self.values.store;
+        let store = &mut self.core.values.store;
         // What it is chosen by is part of the address.
-        if !self.gathers.is_usable(store, t, self.arrays) {
+        if !self
+            .conditions
+            .gathers
+            .is_usable(store, t, self.core.fixed.arrays)
+        {
             return None;
         }
         let cond = cond.unwrap_or_else(|| store.bool(true));
@@ -217,107 +421,41 @@ impl Machine<'_> {
         addr: Src,
         space: Space,
     ) -> Result<Option<Val>, Stop> {
-        let mut inside = self.values.store.bool(false);
+        let mut inside = self.core.values.store.bool(false);
         let mut chosen = Vec::new();
         let all = self.known_addresses((w, lane, pc), addr, 64, None, &mut chosen)?;
         if let Some(c) = chosen.first() {
-            self.data_dependent_address(w, 1 << lane, pc, Val::Bits(c.addr));
+            self.core
+                .data_dependent_address(w, 1 << lane, pc, Val::Bits(c.addr));
             return Err(Stop::Finding);
         }
         for known in all {
-            let Ok(found) = self.prov.landing(known.prov, Space::Generic) else {
+            let Ok(found) = self.core.memory.prov.landing(known.prov, Space::Generic) else {
                 return Ok(None);
             };
             let off = known.number.wrapping_sub(found.origin) as i64;
             let rank = crate::sim::cluster::split(off).0;
-            let off = self.team.local(off);
+            let off = self.core.fixed.team.local(off);
             if off < found.bounds.0 || off > found.bounds.1 {
                 return Ok(None);
             }
-            let own = match self.prov.base(found.base).space {
+            let own = match self.core.memory.prov.base(found.base).space {
                 Space::Shared => match space {
-                    Space::Shared => !self.prov.ranks || rank == i64::from(self.team.rank(w)),
+                    Space::Shared => {
+                        !self.core.memory.prov.ranks
+                            || rank == i64::from(self.core.fixed.team.rank(w))
+                    }
                     space => space == Space::SharedCluster,
                 },
                 own => own == space,
             };
             if own {
-                let store = &mut self.values.store;
+                let store = &mut self.core.values.store;
                 let when = known.cond.unwrap_or_else(|| store.bool(true));
                 inside = store.or(inside, when);
             }
         }
-        Ok(Some(self.values.of_pred(inside)))
-    }
-
-    /// Where an address leads: the region and the offset in it of the object that it carries. One
-    /// that leads nowhere is a defect if the access is certain to happen.
-    fn resolve(
-        &mut self,
-        (w, lane, pc, space): (usize, usize, Pc, Space),
-        known: &Known,
-        width: u8,
-        offset: i64,
-    ) -> Result<(RegionId, i64, BaseId), Stop> {
-        let a = known.number.wrapping_add_signed(offset) & address_bits(width);
-        let found = match self.prov.landing(known.prov, space) {
-            Ok(found) => found,
-            Err(Astray::Nowhere) => {
-                let site = self.site(pc, w, 1 << lane, format!("accesses address {a:#x}"));
-                let global = matches!(space, Space::Global | Space::Const);
-                let message = match self.prov.landing(known.prov, Space::Generic).is_ok() {
-                    true if global => {
-                        "a global access goes to an address of another state space".into()
-                    }
-                    _ if has_window(space) => {
-                        format!("address {a:#x} is not that of a variable of its state space")
-                    }
-                    _ => format!("address {a:#x} {NO_ARRAY}"),
-                };
-                return self.nowhere(site, known.certain, message);
-            }
-            Err(Astray::Mixed) => {
-                self.refuse_base(w, 1 << lane, pc);
-                return Err(Stop::Finding);
-            }
-        };
-        let a = match width {
-            32 => a as u32 as i32 as i64 as u64,
-            _ => a,
-        };
-        let off = a.wrapping_sub(found.origin) as i64;
-        if found.region == SHARED && self.team.many() {
-            let off = self.place_in_cluster((w, lane, pc, space), known.certain, off)?;
-            return Ok((SHARED, off, found.base));
-        }
-        if found.region == LOCAL {
-            let stride = self.kernel.local_bytes as i64;
-            if off < 0 || off >= stride.max(1) {
-                let site = self.site(pc, w, 1 << lane, format!("accesses local byte {off}"));
-                let message = format!("local memory has {stride} bytes");
-                return self.nowhere(site, known.certain, message);
-            }
-            let rank = self.warps[w].first as i64 + lane as i64;
-            let own = rank * local_stride(self.kernel.local_bytes) as i64;
-            return Ok((LOCAL, own + off, found.base));
-        }
-        Ok((found.region, off, found.base))
-    }
-
-    pub(in crate::sim) fn nowhere<T>(
-        &mut self,
-        site: Site,
-        certain: bool,
-        message: String,
-    ) -> Result<T, Stop> {
-        if certain {
-            self.defect(DefectKind::OutOfBounds, vec![site], || message);
-        } else {
-            self.unknown(UnknownKind::Undecided, vec![site], || {
-                format!("{message}, if input data says so")
-            });
-        }
-        Err(Stop::Finding)
+        Ok(Some(self.core.values.of_pred(inside)))
     }
 
     /// Drops targets that are misaligned or out of bounds, and says so.
@@ -332,26 +470,29 @@ impl Machine<'_> {
         let verb = if write { "writes" } else { "reads" };
         let (mut bad, mut rounded) = (Vec::new(), Vec::new());
         for (i, t) in targets.iter().enumerate() {
-            let stride = local_stride(self.kernel.local_bytes) as i64;
+            let stride = local_stride(self.core.fixed.kernel.local_bytes) as i64;
             let from = match t.region {
                 LOCAL => t.off % stride,
-                SHARED => self.team.local(t.off),
+                SHARED => self.core.fixed.team.local(t.off),
                 _ => t.off,
             };
             let end = from.saturating_add(size as i64);
-            let (first, last) = self.prov.bounds(t.base);
+            let (first, last) = self.core.memory.prov.bounds(t.base);
             let outside = from < first || end > last;
-            let (below, above) = self.prov.spare(t.base);
+            let (below, above) = self.core.memory.prov.spare(t.base);
             if !outside && (from < first + below || end > last - above) {
                 rounded.push(t.lane);
             }
-            self.prov.touch(t.base, (from, end), size);
-            if outside || t.off & (size as i64 - 1) != 0 || size > self.prov.most(t.base) {
+            self.core.memory.prov.touch(t.base, (from, end), size);
+            if outside
+                || t.off & (size as i64 - 1) != 0
+                || size > self.core.memory.prov.most(t.base)
+            {
                 bad.push((i, outside));
             }
         }
         if let Some(&lane) = rounded.first() {
-            self.outside_if_rounded(w, lane, pc);
+            self.core.outside_if_rounded(w, lane, pc);
         }
         let outside = bad.iter().filter(|b| b.1).count() as u64;
         let mut dropped = Vec::new();
@@ -361,20 +502,22 @@ impl Machine<'_> {
                 continue;
             }
             let from = match t.region {
-                SHARED => self.team.local(t.off),
+                SHARED => self.core.fixed.team.local(t.off),
                 _ => t.off,
             };
             let place = if from < 0 {
-                let name = self.place(t.region, t.off.wrapping_sub(from) as u64, size);
+                let name = self
+                    .core
+                    .place(t.region, t.off.wrapping_sub(from) as u64, size);
                 format!("{name} minus {} bytes", from.unsigned_abs())
             } else {
-                self.place(t.region, t.off as u64, size)
+                self.core.place(t.region, t.off as u64, size)
             };
-            let site = self.site(pc, w, 1 << t.lane, format!("{verb} {place}"));
+            let site = site(pc, w, 1 << t.lane, format!("{verb} {place}"));
             let (kind, message) = if outside {
                 let extent = match t.region {
-                    SHARED if self.kernel.shared.len() > 1 => None,
-                    r => self.regions[r.0 as usize].extent,
+                    SHARED if self.core.fixed.kernel.shared.len() > 1 => None,
+                    r => self.core.memory.regions[r.0 as usize].extent,
                 };
                 let has = match extent {
                     Some(e) => format!(", which has {e} bytes"),
@@ -385,7 +528,7 @@ impl Machine<'_> {
                     format!("an access of {size} bytes {verb} {place}{has}"),
                 )
             } else {
-                let most = self.prov.most(t.base);
+                let most = self.core.memory.prov.most(t.base);
                 let message = match size > most {
                     true => format!(
                         "an access of {size} bytes to an array that is aligned to {most} only"
@@ -400,129 +543,19 @@ impl Machine<'_> {
             let alone = lanes_of(targets, t.lane) + lanes_of(&dropped, t.lane) == 0;
             dropped.push(t);
             match t.cond {
-                Some(cond) if alone => self.astray_if(cond, kind, site, message),
-                Some(_) => self.unknown(UnknownKind::Undecided, vec![site], || {
-                    format!("{message}, if input data says so")
-                }),
-                None => self.defect(kind, vec![site], || message),
+                Some(cond) if alone => self.conditions.astray_if(cond, kind, site, message),
+                Some(_) => self
+                    .core
+                    .found
+                    .unknown(UnknownKind::Undecided, vec![site], || {
+                        format!("{message}, if input data says so")
+                    }),
+                None => self.core.defect(kind, vec![site], || message),
             }
         }
         if outside > 0 {
-            self.left_its_array(outside);
+            self.core.threads.left_its_array(outside);
         }
-    }
-
-    /// An access at a known place that is wrong if some input satisfies its condition. Of the lanes and turns of one
-    /// instruction a few are looked at: the others are open with them.
-    fn astray_if(&mut self, cond: TermId, kind: DefectKind, site: Site, message: String) {
-        let here = |c: &&Conditional| c.defect.kind == kind && c.defect.sites[..] == [site.clone()];
-        let same = |c: &&Conditional| c.defect.sites.first().is_some_and(|s| s.pc == site.pc);
-        if self.conditionals.iter().filter(same).count() >= LOOKED_AT
-            || self.conditionals.iter().any(|c| here(&c))
-        {
-            return;
-        }
-        let sites = vec![site];
-        self.conditionals.push(Conditional {
-            cond,
-            values: Vec::new(),
-            open: Finding::new(
-                UnknownKind::Undecided,
-                format!("{message}, if input data says so"),
-            )
-            .at(sites.clone()),
-            defect: Finding::new(kind, message).at(sites),
-        });
-    }
-
-    /// An access that stays inside of dynamic shared memory only where that begins at a multiple of
-    /// what its address is rounded to.
-    fn outside_if_rounded(&mut self, w: usize, lane: usize, pc: Pc) {
-        let site = self.site(pc, w, 1 << lane, "accesses it");
-        self.unknown(UnknownKind::NondeterministicValue, vec![site], || {
-            "the bytes lie outside of dynamic shared memory, whose address is rounded up, unless it \
-             begins at a multiple already: there is no room for the rounding"
-                .into()
-        });
-    }
-
-    /// Where a known address leads, if the access is aligned and lies within one object outside of
-    /// local memory.
-    #[inline]
-    pub(in crate::sim) fn place_of(
-        &mut self,
-        (space, p): (Space, Prov),
-        (word, width): (u64, u8),
-        offset: i64,
-        size: u32,
-    ) -> Option<(RegionId, u64)> {
-        let l = self.prov.landing(p, space).ok()?;
-        if l.region == LOCAL {
-            return None;
-        }
-        let a = word.wrapping_add_signed(offset) & address_bits(width);
-        let off = a.wrapping_sub(l.origin);
-        let (first, last) = (l.bounds.0 + l.spare.0, l.bounds.1 - l.spare.1);
-        let inside = (off as i64) >= first && (off as i64) <= last - size as i64;
-        let fits = inside && off & (size as u64 - 1) == 0 && size <= l.most;
-        if fits {
-            let from = off as i64;
-            self.prov.touch(l.base, (from, from + size as i64), size);
-        }
-        fits.then_some((l.region, off))
-    }
-
-    /// The object and offsets of an access whose lanes all go to known, aligned addresses within
-    /// one object outside of local memory: the common case, without a target for each lane.
-    pub(in crate::sim) fn uniform(
-        &mut self,
-        (w, exec): (usize, u32),
-        space: Space,
-        addr: Addr,
-        size: u32,
-        offs: &mut [u64; LANES],
-    ) -> Option<Landing> {
-        let (p, width) = match addr.base {
-            Src::Reg(r) if self.warps[w].symbolic(r) & exec == 0 => {
-                (self.warps[w].one_prov(r, exec)?, self.width(r))
-            }
-            Src::Reg(_) => return None,
-            s => (self.named(s), 64),
-        };
-        let l = self.prov.landing(p, space).ok()?;
-        if l.region == LOCAL {
-            return None;
-        }
-        match addr.base {
-            Src::Reg(r) => *offs = *self.warps[w].words(r),
-            s => *offs = self.words(w, s),
-        }
-        let keep = address_bits(width);
-        let (first, last) = (l.bounds.0 + l.spare.0, l.bounds.1 - l.spare.1 - size as i64);
-        let mut bad = false;
-        let (mut low, mut high) = (i64::MAX, i64::MIN);
-        let ranks = l.region == SHARED && self.team.many();
-        for (lane, off) in offs.iter_mut().enumerate() {
-            *off = (off.wrapping_add_signed(addr.offset) & keep).wrapping_sub(l.origin);
-            if exec >> lane & 1 == 1 {
-                let mut own = *off as i64;
-                if ranks {
-                    let (slot, rest) = self.team.place(w, own)?;
-                    if space == Space::Shared && slot != self.team.own_slot(w) {
-                        return None;
-                    }
-                    own = rest;
-                    *off = (slot + rest) as u64;
-                }
-                bad |= own as u64 & (size as u64 - 1) != 0;
-                (low, high) = (low.min(own), high.max(own));
-            }
-        }
-        if bad || low < first || high > last || size > l.most {
-            return None;
-        }
-        self.prov.touch(l.base, (low, high + size as i64), size);
-        Some(l)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::kernel::{IntOp, IntTy, NumTy, Op, Pc, RegId, Src};
 use crate::sim::address::provenance::Prov;
 use crate::sim::at::At;
 use crate::sim::int;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine};
 use crate::sim::memory::{RegionKind, extend};
 use crate::sim::race::Kind;
 use crate::sim::step::UNCONDITIONAL;
@@ -15,147 +15,12 @@ use crate::work;
 
 use super::Class;
 
-impl Machine<'_> {
-    /// Executes straight code from `pc` on, for as long as it is that and below `end`; gives the
-    /// instruction to go on with. Leaves the last instruction of a turn or of `left` to the general
-    /// step, which looks at limits.
-    pub(in crate::sim) fn run_plain(
-        &mut self,
-        w: usize,
-        mask: u32,
-        mut pc: Pc,
-        end: u32,
-        left: &mut u64,
-    ) -> Result<Pc, Stop> {
-        let watched = self.products.busy(w) || self.fragments.any(w) || self.trace.is_some();
-        // In lock-step every instruction orders the lanes.
-        // On one way of several, accesses are conditional.
-        if watched || self.order.in_lock_step() || self.ways.path.is_some() {
-            return Ok(pc);
-        }
-        let lane = mask.trailing_zeros() as usize;
-        let one = mask.is_power_of_two();
-        let threads = mask.count_ones() as u64;
-        while pc.0 < end && self.budget > 1 && *left > 1 && !self.values.missed {
-            let class = self.classes[pc.0 as usize];
-            let inst = self.inst(pc);
-            let mut to = Pc(pc.0 + 1);
-            match (class, &inst.op) {
-                (Class::General, _) => break,
-                (Class::Branch, Op::Bra { target, .. }) => {
-                    match self.all_jump(w, mask, pc) {
-                        Some(true) => to = *target,
-                        Some(false) => {}
-                        None => break,
-                    }
-                    self.note_taken(w, mask, pc, Seen::Guard);
-                }
-                (_, Op::Bra { target, .. }) => to = *target,
-                _ => {}
-            }
-            self.budget -= 1;
-            *left -= 1;
-            self.stats.warp_instructions += 1;
-            self.stats.thread_instructions += threads;
-            work::spend(threads);
-            if !matches!(class, Class::Jump | Class::Branch) {
-                self.executed[pc.0 as usize] += threads;
-            }
-            let mut moved = Prov::NONE;
-            let class = match class {
-                // What carries a base is followed by the general form, unless it only moves it.
-                Class::Int if self.watched[pc.0 as usize] => {
-                    match self.moved_base(w, mask, &inst.op) {
-                        Some(p) => {
-                            debug_assert!(p.is_none() || self.derives(w, lane, &inst.op, p));
-                            moved = p;
-                            Class::Int
-                        }
-                        None => Class::Lanes,
-                    }
-                }
-                Class::Fma | Class::Number if self.watched[pc.0 as usize] => Class::Lanes,
-                c => c,
-            };
-            match (class, &inst.op) {
-                (
-                    Class::Int,
-                    Op::Int {
-                        op, ty, dst, src, ..
-                    },
-                ) => {
-                    if !(one && self.int_one((w, lane), *op, *ty, *dst, src)) {
-                        self.int(At { w, exec: mask, pc }, (*op, *ty, 1), *dst, None, src)?;
-                    }
-                    if let (Some(dst), false) = (dst, moved.is_none()) {
-                        self.set_prov(w, *dst, mask, moved);
-                    }
-                }
-                (Class::Fma, Op::Float { .. }) => {
-                    if !(one && self.fma_one(w, lane, &inst.op)) {
-                        self.compute_shared(w, mask, pc, &inst.op)?;
-                    }
-                }
-                (Class::Omitted, op) => match self.omit_all(w, mask, pc) {
-                    true => self.note_taken(w, mask, pc, Seen::Result),
-                    false => self.compute_shared(w, mask, pc, op)?,
-                },
-                (Class::Number, Op::Cvt { .. }) => {
-                    if !(one && self.number_one(w, lane, &inst.op)) {
-                        self.compute_shared(w, mask, pc, &inst.op)?;
-                    }
-                }
-                (
-                    Class::Load,
-                    Op::Ld {
-                        access,
-                        dsts,
-                        addr,
-                        used,
-                    },
-                ) => {
-                    self.trails.note(w, self.stats.warp_instructions, pc, mask);
-                    if self.objects.any() {
-                        self.note_act(w, mask, pc)?;
-                    }
-                    if !(one && self.load_lane(w, lane, pc, &inst.op)) {
-                        self.load(
-                            At { w, exec: mask, pc },
-                            (access, dsts, *addr),
-                            *used,
-                            &UNCONDITIONAL,
-                        )?;
-                        self.keep_trails();
-                    }
-                }
-                (Class::Store, Op::St { access, srcs, addr }) => {
-                    self.trails.note(w, self.stats.warp_instructions, pc, mask);
-                    if self.objects.any() {
-                        self.note_act(w, mask, pc)?;
-                    }
-                    self.store(
-                        At { w, exec: mask, pc },
-                        access,
-                        srcs,
-                        *addr,
-                        &UNCONDITIONAL,
-                    )?;
-                    self.keep_trails();
-                }
-                (_, Op::Bra { .. }) => {}
-                (_, op) => self.compute_shared(w, mask, pc, op)?,
-            }
-            self.may_go_on()?;
-            pc = to;
-        }
-        Ok(pc)
-    }
-
+impl Core<'_> {
     /// Whether all lanes of a group jump, or none does; `None` where they part or data decides.
     #[inline]
     fn all_jump(&self, w: usize, mask: u32, pc: Pc) -> Option<bool> {
         let guard = self.inst(pc).guard?;
-        let warp = &self.warps[w];
+        let warp = &self.threads.warps[w];
         if warp.symbolic(guard.reg) & mask != 0 {
             return None;
         }
@@ -189,7 +54,7 @@ impl Machine<'_> {
         }
         let (v, _) = int::eval(op, ty, words);
         if let Some(dst) = dst {
-            self.warps[w].set(dst, lane, Val::Conc(v));
+            self.threads.warps[w].set(dst, lane, Val::Conc(v));
         }
         true
     }
@@ -206,7 +71,7 @@ impl Machine<'_> {
         else {
             return false;
         };
-        let warp = &self.warps[w];
+        let warp = &self.threads.warps[w];
         let symbolic = warp.symbolic(*a) & warp.symbolic(*b) & warp.symbolic(*c);
         let [x, y, sum] = [*a, *b, *c].map(|r| warp.words(r)[lane]);
         let (real, open) = (real_head(*fmt), open_head(*fmt));
@@ -216,7 +81,7 @@ impl Machine<'_> {
         let Some(sum) = self.values.extend_words(sum, x as u32, y as u32) else {
             return false;
         };
-        self.warps[w].set(*dst, lane, Val::Open(*fmt, sum));
+        self.threads.warps[w].set(*dst, lane, Val::Open(*fmt, sum));
         true
     }
 
@@ -244,8 +109,160 @@ impl Machine<'_> {
         let v = self
             .values
             .converted((v, *from), (*rnd, [false; 3]), (*to, t));
-        self.warps[w].set(*dst, lane, v);
+        self.threads.warps[w].set(*dst, lane, v);
         true
+    }
+}
+
+impl Machine<'_> {
+    /// Executes straight code from `pc` on, for as long as it is that and below `end`; gives the
+    /// instruction to go on with. Leaves the last instruction of a turn or of `left` to the general
+    /// step, which looks at limits.
+    pub(in crate::sim) fn run_plain(
+        &mut self,
+        w: usize,
+        mask: u32,
+        mut pc: Pc,
+        end: u32,
+        left: &mut u64,
+    ) -> Result<Pc, Stop> {
+        let watched = self.tasks.products.busy(w)
+            || self.tasks.fragments.any(w)
+            || self.core.threads.trace.is_some();
+        // In lock-step every instruction orders the lanes.
+        // On one way of several, accesses are conditional.
+        if watched || self.sync.order.in_lock_step() || self.conditions.ways.path.is_some() {
+            return Ok(pc);
+        }
+        let lane = mask.trailing_zeros() as usize;
+        let one = mask.is_power_of_two();
+        let threads = mask.count_ones() as u64;
+        while pc.0 < end && self.core.threads.budget > 1 && *left > 1 && !self.core.values.missed {
+            let class = self.core.threads.classes[pc.0 as usize];
+            let inst = self.core.inst(pc);
+            let mut to = Pc(pc.0 + 1);
+            match (class, &inst.op) {
+                (Class::General, _) => break,
+                (Class::Branch, Op::Bra { target, .. }) => {
+                    match self.core.all_jump(w, mask, pc) {
+                        Some(true) => to = *target,
+                        Some(false) => {}
+                        None => break,
+                    }
+                    self.note_taken(w, mask, pc, Seen::Guard);
+                }
+                (_, Op::Bra { target, .. }) => to = *target,
+                _ => {}
+            }
+            self.core.threads.budget -= 1;
+            *left -= 1;
+            self.core.threads.stats.warp_instructions += 1;
+            self.core.threads.stats.thread_instructions += threads;
+            work::spend(threads);
+            if !matches!(class, Class::Jump | Class::Branch) {
+                self.core.threads.executed[pc.0 as usize] += threads;
+            }
+            let mut moved = Prov::NONE;
+            let class = match class {
+                // What carries a base is followed by the general form, unless it only moves it.
+                Class::Int if self.core.memory.watched[pc.0 as usize] => {
+                    match self.core.moved_base(w, mask, &inst.op) {
+                        Some(p) => {
+                            debug_assert!(p.is_none() || self.derives(w, lane, &inst.op, p));
+                            moved = p;
+                            Class::Int
+                        }
+                        None => Class::Lanes,
+                    }
+                }
+                Class::Fma | Class::Number if self.core.memory.watched[pc.0 as usize] => {
+                    Class::Lanes
+                }
+                c => c,
+            };
+            match (class, &inst.op) {
+                (
+                    Class::Int,
+                    Op::Int {
+                        op, ty, dst, src, ..
+                    },
+                ) => {
+                    if !(one && self.core.int_one((w, lane), *op, *ty, *dst, src)) {
+                        self.core
+                            .int(At { w, exec: mask, pc }, (*op, *ty, 1), *dst, None, src)?;
+                    }
+                    if let (Some(dst), false) = (dst, moved.is_none()) {
+                        self.core.set_prov(w, *dst, mask, moved);
+                    }
+                }
+                (Class::Fma, Op::Float { .. }) => {
+                    if !(one && self.core.fma_one(w, lane, &inst.op)) {
+                        self.compute_shared(w, mask, pc, &inst.op)?;
+                    }
+                }
+                (Class::Omitted, op) => match self.core.omit_all(w, mask, pc) {
+                    true => self.note_taken(w, mask, pc, Seen::Result),
+                    false => self.compute_shared(w, mask, pc, op)?,
+                },
+                (Class::Number, Op::Cvt { .. }) => {
+                    if !(one && self.core.number_one(w, lane, &inst.op)) {
+                        self.compute_shared(w, mask, pc, &inst.op)?;
+                    }
+                }
+                (
+                    Class::Load,
+                    Op::Ld {
+                        access,
+                        dsts,
+                        addr,
+                        used,
+                    },
+                ) => {
+                    self.core.threads.trails.note(
+                        w,
+                        self.core.threads.stats.warp_instructions,
+                        pc,
+                        mask,
+                    );
+                    if self.tasks.objects.any() {
+                        self.note_act(w, mask, pc)?;
+                    }
+                    if !(one && self.load_lane(w, lane, pc, &inst.op)) {
+                        self.load(
+                            At { w, exec: mask, pc },
+                            (access, dsts, *addr),
+                            *used,
+                            &UNCONDITIONAL,
+                        )?;
+                        self.keep_trails();
+                    }
+                }
+                (Class::Store, Op::St { access, srcs, addr }) => {
+                    self.core.threads.trails.note(
+                        w,
+                        self.core.threads.stats.warp_instructions,
+                        pc,
+                        mask,
+                    );
+                    if self.tasks.objects.any() {
+                        self.note_act(w, mask, pc)?;
+                    }
+                    self.store(
+                        At { w, exec: mask, pc },
+                        access,
+                        srcs,
+                        *addr,
+                        &UNCONDITIONAL,
+                    )?;
+                    self.keep_trails();
+                }
+                (_, Op::Bra { .. }) => {}
+                (_, op) => self.compute_shared(w, mask, pc, op)?,
+            }
+            self.core.may_go_on()?;
+            pc = to;
+        }
+        Ok(pc)
     }
 
     /// A load of one register in one lane, whose order with others nobody has to know.
@@ -262,37 +279,44 @@ impl Machine<'_> {
         };
         let [Some(dst)] = dsts[..] else { return false };
         let (word, width, p) = match addr.base {
-            Src::Reg(r) if self.warps[w].symbolic(r) >> lane & 1 == 0 => {
-                let p = self.warps[w].prov(r, lane);
-                (self.warps[w].words(r)[lane], self.width(r), p)
+            Src::Reg(r) if self.core.threads.warps[w].symbolic(r) >> lane & 1 == 0 => {
+                let p = self.core.threads.warps[w].prov(r, lane);
+                (
+                    self.core.threads.warps[w].words(r)[lane],
+                    self.core.width(r),
+                    p,
+                )
             }
             _ => return false,
         };
         let size = access.ty.bits() / 8;
-        if self.fences.kind(access, false) != Kind::Read || self.footprint.on() {
+        if self.sync.fences.kind(access, false) != Kind::Read || self.core.memory.footprint.on() {
             return false;
         }
         let Some((region, off)) =
-            self.place_of((access.space, p), (word, width), addr.offset, size)
+            self.core
+                .memory
+                .place_of((access.space, p), (word, width), addr.offset, size)
         else {
             return false;
         };
-        match self.regions[region.0 as usize].kind {
+        match self.core.memory.regions[region.0 as usize].kind {
             RegionKind::Param => {}
-            RegionKind::Array(_) if !self.order.tracks(region) => {
-                self.order.note_untracked_read(region);
+            RegionKind::Array(_) if !self.sync.order.tracks(region) => {
+                self.sync.order.note_untracked_read(region);
             }
             _ => return false,
         }
-        self.stats.accesses += 1;
-        let mut v = self.load_value((w, lane, pc), region, off, access.ty);
-        let width = self.width(dst);
+        self.core.threads.stats.accesses += 1;
+        let mut v = self.core.load_value((w, lane, pc), region, off, access.ty);
+        let width = self.core.width(dst);
         if size * 8 != width as u32 {
-            v = extend(&mut self.values, v, access.ty, width);
+            v = extend(&mut self.core.values, v, access.ty, width);
         }
-        self.warps[w].set(dst, lane, v);
-        if self.regions[region.0 as usize].has_carried() {
-            self.load_carried(w, dst, lane, (region, off), access.ty);
+        self.core.threads.warps[w].set(dst, lane, v);
+        if self.core.memory.regions[region.0 as usize].has_carried() {
+            self.core
+                .load_carried(w, dst, lane, (region, off), access.ty);
         }
         true
     }

@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use crate::answer::AssumptionKind;
 use crate::kernel::{AsyncOp, Op, Pc};
 
-use super::super::machine::Machine;
+use super::super::at::{site, tids};
+use super::super::machine::{Core, Machine, Threads};
 use super::super::order::Order;
 use super::super::region::{RegionId, SHARED};
 use super::super::warp::LANES;
@@ -33,27 +34,47 @@ pub(in crate::sim) enum Reader {
     Bulk,
 }
 
+impl Threads {
+    /// The place of a write.
+    pub(in crate::sim) fn written_site(&self, word: &Written, text: String) -> Site {
+        let mut site = site(Pc(word.pc), 0, 1, text);
+        site.threads = vec![Tid(word.who)];
+        site
+    }
+}
+
+impl Core<'_> {
+    /// In which state an operation leaves an mbarrier.
+    fn done_to_object(&self, pc: u32) -> &'static str {
+        match &self.inst(Pc(pc)).op {
+            Op::Async(op) if matches!(**op, AsyncOp::Inval { .. }) => "invalidated",
+            Op::Async(op) if matches!(**op, AsyncOp::Init { .. }) => "only initialised",
+            _ => "used",
+        }
+    }
+}
+
 impl Machine<'_> {
     /// A bulk copy completes on an object, which the async proxy must have seen made.
     pub(in crate::sim) fn check_made_object(&mut self, w: usize, lane: usize, pc: Pc, at: u64) {
-        let reader = Tid(self.warps[w].first + lane as u32);
+        let reader = Tid(self.core.threads.warps[w].first + lane as u32);
         let Order {
             proxies, clocks, ..
-        } = &self.order;
+        } = &self.sync.order;
         let Some((who, made)) = proxies.unpublished(clocks, reader, at) else {
             return;
         };
-        if self.inits.known(clocks, reader, at) {
+        if self.sync.inits.known(clocks, reader, at) {
             return;
         }
-        let place = self.place(SHARED, at, 8);
-        let mut first = self.site(made, w, 1, format!("makes the mbarrier {place}"));
+        let place = self.core.place(SHARED, at, 8);
+        let mut first = site(made, w, 1, format!("makes the mbarrier {place}"));
         first.threads = vec![who];
-        let second = self.site(pc, w, 1 << lane, "completes on it through the async proxy");
+        let second = site(pc, w, 1 << lane, "completes on it through the async proxy");
         let sites = vec![first, second];
         // Complete-tx accesses its mbarrier through the generic proxy (PTX ISA 9.3, 9.7.9.25.4.1): that the object was made
         // before is a question of happens-before alone, which is asked like that of any other access.
-        self.warn(WarningKind::MissingFence, sites, || {
+        self.core.found.warn(WarningKind::MissingFence, sites, || {
             format!(
                 "an asynchronous copy completes on the mbarrier {place}: fence.mbarrier_init, which the examples of PTX \
                  have between mbarrier.init and that, is left out"
@@ -70,8 +91,8 @@ impl Machine<'_> {
     ) -> bool {
         let Order {
             proxies, clocks, ..
-        } = &mut self.order;
-        let writer = Tid(self.warps[w].first + lane as u32);
+        } = &mut self.sync.order;
+        let writer = Tid(self.core.threads.warps[w].first + lane as u32);
         let unfenced = proxies.unfenced(clocks, writer, region, (from, bytes));
         let read = proxies.refilled(clocks, writer, region, (from, bytes));
         for before in read {
@@ -79,11 +100,11 @@ impl Machine<'_> {
         }
         let mut fine = true;
         for (at, word) in unfenced {
-            let place = self.place(region, at, 4);
-            let name = self.collective_name(pc);
+            let place = self.core.place(region, at, 4);
+            let name = self.core.collective_name(pc);
             let (done, held) = match word.by {
                 Through::Object => {
-                    let done = self.done_to_object(word.pc);
+                    let done = self.core.done_to_object(word.pc);
                     (
                         done,
                         Some(format!("the mbarrier {place}, which was {done}")),
@@ -101,19 +122,21 @@ impl Machine<'_> {
                 Through::Remote => ("written by an asynchronous store", None),
                 Through::Thread | Through::Map | Through::Bulk => ("written", None),
             };
-            let second = self.site(
+            let second = site(
                 pc,
                 w,
                 1 << lane,
                 format!("refills {place} through the async proxy"),
             );
             let sites = vec![
-                self.written_site(&word, format!("{} {place}", word.by.verb())),
+                self.core
+                    .threads
+                    .written_site(&word, format!("{} {place}", word.by.verb())),
                 second,
             ];
             let step = missing_step(region);
             match held {
-                Some(held) => self.warn(WarningKind::MissingFence, sites, || {
+                Some(held) => self.core.found.warn(WarningKind::MissingFence, sites, || {
                     format!(
                         "the bytes at {place} held {held}, and {name} overwrites them through the async proxy: {step}"
                     )
@@ -140,36 +163,41 @@ impl Machine<'_> {
         (from, bytes): (u64, u64),
         by: Reader,
     ) -> bool {
-        let reader = self.tids(w, mask)[0];
+        let reader = tids(w, mask)[0];
         let Order {
             proxies, clocks, ..
-        } = &self.order;
+        } = &self.sync.order;
         let unfenced = proxies.unfenced(clocks, reader, region, (from, bytes));
         if proxies.follows_reads() {
-            self.order.proxies.read_by_agent(region, (from, bytes), pc);
+            self.sync
+                .order
+                .proxies
+                .read_by_agent(region, (from, bytes), pc);
         }
         let mut fine = true;
         for (at, word) in unfenced {
-            let place = self.place(region, at, 4);
-            let name = self.collective_name(pc);
+            let place = self.core.place(region, at, 4);
+            let name = self.core.collective_name(pc);
             let done = match word.by {
                 Through::Copy => "filled by cp.async",
                 Through::Remote => "written by an asynchronous store",
-                Through::Object => self.done_to_object(word.pc),
+                Through::Object => self.core.done_to_object(word.pc),
                 Through::Thread | Through::Map | Through::Word | Through::Bulk => "written",
             };
-            let second = self.site(
+            let second = site(
                 pc,
                 w,
                 mask,
                 format!("reads {place} through the async proxy"),
             );
             let sites = vec![
-                self.written_site(&word, format!("{} {place}", word.by.verb())),
+                self.core
+                    .threads
+                    .written_site(&word, format!("{} {place}", word.by.verb())),
                 second,
             ];
             if word.by == Through::Copy && by == Reader::Operand {
-                self.warn(WarningKind::MissingFence, sites, || {
+                self.core.found.warn(WarningKind::MissingFence, sites, || {
                     format!(
                         "{place} is filled by cp.async (generic proxy) and read by {name} (async proxy): \
                          fence.proxy.async is missing after the wait for cp.async, before the barrier or arrival that hands \
@@ -206,12 +234,12 @@ impl Machine<'_> {
         before: &Before,
     ) {
         if before.handed {
-            return self.order.proxies.note_places(before.pc, pc);
+            return self.sync.order.proxies.note_places(before.pc, pc);
         }
-        let place = self.place(region, before.at, 4);
-        let name = self.collective_name(pc);
-        let writer = self.warps[w].first + lane as u32;
-        let [reads, refills] = [before.who.0, writer].map(|t| self.team.name(t));
+        let place = self.core.place(region, before.at, 4);
+        let name = self.core.collective_name(pc);
+        let writer = self.core.threads.warps[w].first + lane as u32;
+        let [reads, refills] = [before.who.0, writer].map(|t| self.core.fixed.team.name(t));
         let missing = match (
             before.who.0 == writer,
             before.who.0 / LANES as u32 == w as u32,
@@ -227,11 +255,11 @@ impl Machine<'_> {
                  another lane: fence.proxy.async is missing between them"
             }
         };
-        let mut first = self.site(before.pc, w, 1 << lane, format!("reads {place}"));
+        let mut first = site(before.pc, w, 1 << lane, format!("reads {place}"));
         first.threads = vec![before.who];
         let second = format!("refills {place} through the async proxy");
-        let sites = vec![first, self.site(pc, w, 1 << lane, second)];
-        self.warn(WarningKind::MissingFence, sites, || {
+        let sites = vec![first, site(pc, w, 1 << lane, second)];
+        self.core.found.warn(WarningKind::MissingFence, sites, || {
             format!(
                 "{place} is read by thread {reads} (generic proxy) and overwritten by {name} of thread {refills} (async \
                  proxy): {missing}"
@@ -241,12 +269,14 @@ impl Machine<'_> {
 
     /// Says where bytes pass from one proxy to another because a synchronisation says so.
     pub(in crate::sim) fn report_reads(&mut self) {
-        let places = self.order.proxies.take_places();
+        let places = self.sync.order.proxies.take_places();
         // A finding says more of what is not ordered.
         if places.is_empty() || !self.is_fine() {
             return;
         }
-        let lines = places.iter().map(|&(a, b)| (self.line(a), self.line(b)));
+        let lines = places
+            .iter()
+            .map(|&(a, b)| (self.core.line(a), self.core.line(b)));
         let lines: BTreeSet<(u32, u32)> = lines.collect();
         let named = lines.iter().take(MOST_PLACES);
         let mut text: Vec<String> = named.map(|(a, b)| format!("{a} and {b}")).collect();
@@ -254,7 +284,7 @@ impl Machine<'_> {
             text.push(format!("{} more pairs", lines.len() - MOST_PLACES));
         }
         let text = text.join(", ");
-        self.found.assumptions.insert(AssumptionKind::Visibility.says(format!(
+        self.core.found.assumptions.insert(AssumptionKind::Visibility.says(format!(
             "threads are done with the bytes that an asynchronous copy overwrites, and an asynchronous read with those that \
              threads overwrite, when an mbarrier, a barrier or a wait says so, without fence.proxy.async (lines {text})"
         )));
@@ -267,27 +297,11 @@ impl Machine<'_> {
         sites: Vec<Site>,
         why: impl FnOnce() -> String,
     ) {
-        match self.strong.coarse || word.conditional {
-            true => self.unknown(UnknownKind::Undecided, sites, || {
+        match self.sync.strong.coarse || word.conditional {
+            true => self.core.found.unknown(UnknownKind::Undecided, sites, || {
                 format!("{}; whether that happens is not known", why())
             }),
-            false => self.defect(DefectKind::DataRace, sites, why),
-        }
-    }
-
-    /// The place of a write.
-    pub(in crate::sim) fn written_site(&self, word: &Written, text: String) -> Site {
-        let mut site = self.site(Pc(word.pc), 0, 1, text);
-        site.threads = vec![Tid(word.who)];
-        site
-    }
-
-    /// In which state an operation leaves an mbarrier.
-    fn done_to_object(&self, pc: u32) -> &'static str {
-        match &self.inst(Pc(pc)).op {
-            Op::Async(op) if matches!(**op, AsyncOp::Inval { .. }) => "invalidated",
-            Op::Async(op) if matches!(**op, AsyncOp::Init { .. }) => "only initialised",
-            _ => "used",
+            false => self.core.defect(DefectKind::DataRace, sites, why),
         }
     }
 }

@@ -1,14 +1,15 @@
 //! Values of which nothing is known, as a run ends.
 
 use crate::kernel::Pc;
-use crate::sim::machine::Machine;
+use crate::sim::at::site;
+use crate::sim::machine::Core;
 use crate::sim::outcome::merge_finding;
 use crate::sim::{Finding, Outcome, UnknownKind};
 use crate::term::TermId;
 
 use super::roots;
 
-impl Machine<'_> {
+impl Core<'_> {
     /// Bits about which nothing is known, and why: `does` is what the lane does there.
     pub(in crate::sim) fn open_bits(
         &mut self,
@@ -18,32 +19,32 @@ impl Machine<'_> {
         [does, why]: [&'static str; 2],
     ) -> TermId {
         // On numbers, and where bits are all there is, a run has no unknowns.
-        if self.mode.has_numbers() || self.values.words.is_some() {
-            let site = self.site(pc, w, 1 << lane, does);
-            self.unknown(kind, vec![site], || why.into());
-            return self.fresh_bits(width);
+        if self.fixed.mode.has_numbers() || self.values.words.is_some() {
+            let site = site(pc, w, 1 << lane, does);
+            self.found.unknown(kind, vec![site], || why.into());
+            return self.values.fresh_bits(width);
         }
-        let reason = match self.doubts.known.get(&(pc, why)) {
+        let reason = match self.values.doubts.known.get(&(pc, why)) {
             Some(&known) => known,
             None => {
-                let site = self.site(pc, w, 1 << lane, does);
-                self.doubts.reasons.push((kind, site, why));
-                let new = self.doubts.reasons.len() - 1;
-                self.doubts.known.insert((pc, why), new);
+                let site = site(pc, w, 1 << lane, does);
+                self.values.doubts.reasons.push((kind, site, why));
+                let new = self.values.doubts.reasons.len() - 1;
+                self.values.doubts.known.insert((pc, why), new);
                 new
             }
         };
-        self.doubts.serials.insert(self.fresh, reason);
-        self.fresh_bits(width)
+        self.values.doubts.serials.insert(self.values.fresh, reason);
+        self.values.fresh_bits(width)
     }
 
     /// Tells what is open of what was left, or all of it after a run that ended early.
     pub(in crate::sim) fn report_doubts(&mut self, out: &mut Outcome) {
-        let doubts = std::mem::take(&mut self.doubts);
+        let doubts = std::mem::take(&mut self.values.doubts);
         if doubts.is_empty() {
             return;
         }
-        let serials = match self.ended_early {
+        let serials = match self.threads.ended_early {
             true => doubts.serials.keys().copied().collect(),
             false => self.values.store.serials_below(&roots(out)),
         };

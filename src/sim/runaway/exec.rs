@@ -1,6 +1,6 @@
 //! Accesses out of bounds, as they are counted.
 
-use crate::sim::machine::Machine;
+use crate::sim::machine::Threads;
 
 /// Instructions in a row that access memory and that are out of bounds in all lanes that access it.
 const IN_A_ROW: u32 = 1 << 12;
@@ -8,7 +8,7 @@ const IN_A_ROW: u32 = 1 << 12;
 /// Accesses out of bounds of one run.
 const ALTOGETHER: u64 = 1 << 20;
 
-impl Machine<'_> {
+impl Threads {
     /// Notes the accesses of an instruction that were out of bounds: the run ends where they are too many.
     pub(in crate::sim) fn left_its_array(&mut self, outside: u64) {
         let runaway = &mut self.runaway;

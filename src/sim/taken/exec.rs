@@ -17,18 +17,18 @@ impl Machine<'_> {
     /// Notes which values a condition has in some lanes, if it is looked at.
     #[inline]
     pub(in crate::sim) fn note_taken(&mut self, w: usize, mask: u32, pc: Pc, seen: Seen) {
-        if self.taken.watches(pc, seen) {
+        if self.conditions.taken.watches(pc, seen) {
             self.count_taken(w, mask, pc, seen);
         }
     }
 
     fn count_taken(&mut self, w: usize, mask: u32, pc: Pc, seen: Seen) {
-        let watched = &mut self.taken.watched[pc.0 as usize][slot(seen)];
+        let watched = &mut self.conditions.taken.watched[pc.0 as usize][slot(seen)];
         let at = *watched as usize - 1;
-        let condition = &self.kernel.conditions[at];
+        let condition = &self.core.fixed.kernel.conditions[at];
         let holds = condition.holds;
-        let warp = &self.warps[w];
-        let counts = &mut self.taken.counts[at];
+        let warp = &self.core.threads.warps[w];
+        let counts = &mut self.conditions.taken.counts[at];
         if warp.symbolic(holds.reg) & mask != 0 {
             *counts = EITHER;
         } else {

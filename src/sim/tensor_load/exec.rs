@@ -4,10 +4,11 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::kernel::{Op, Pc, RegId, Src, operands};
+use crate::sim::at::site;
 use crate::sim::carries::{self, Extent, Known, Way};
 use crate::sim::clock::{Actor, Tick};
 use crate::sim::collective::source_lane;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine, Tasks};
 use crate::sim::stop::Stop;
 use crate::sim::val::Val;
 use crate::sim::warp::{LANES, lanes};
@@ -15,7 +16,7 @@ use crate::sim::{DefectKind, Tid};
 
 use super::{Fate, Label, Labelled, Late, Use};
 
-impl Machine<'_> {
+impl Tasks {
     /// A load from tensor memory of this number has started.
     pub(in crate::sim) fn begin_load(&mut self, w: usize, pc: Pc, load: u32, dsts: &[RegId]) {
         let own = &mut self.products.warps[w];
@@ -55,81 +56,6 @@ impl Machine<'_> {
         });
     }
 
-    /// An instruction of a warp with loads from tensor memory under way: does it touch their registers? Lanes outside
-    /// of `certain` execute it under a condition.
-    pub(in crate::sim) fn check_loading(
-        &mut self,
-        w: usize,
-        (mask, certain): (u32, u32),
-        pc: Pc,
-    ) -> Result<(), Stop> {
-        let own = &self.products.warps[w];
-        if own.loading.is_empty() && own.labels.is_empty() {
-            return Ok(());
-        }
-        let inst = self.inst(pc);
-        let (yes, under) = self.guarded(w, mask, inst.guard);
-        let (sure, maybe) = (yes & certain, yes | under.mask);
-        self.check_late(w, (sure, maybe), pc)?;
-        if self.products.warps[w].labels.is_empty() {
-            return Ok(());
-        }
-        let mut taken: SmallVec<[(RegId, u8); 8]> = SmallVec::new();
-        carries::accessed(&inst.op, &mut |r, bits| taken.push((r, bits)));
-        let at = self.order.clocks.stamp(w as u32);
-        let first = self.warps[w].first;
-        for lane in lanes(sure) {
-            for &(r, bits) in &taken {
-                let who = Actor(first + lane as u32);
-                self.take_labels(w, (r, lane, bits), (who, at), true);
-            }
-        }
-        self.move_labels(w, (sure, maybe), &inst.op);
-        Ok(())
-    }
-
-    /// A write of a late register is a data race; a read waits for it.
-    fn check_late(&mut self, w: usize, (sure, maybe): (u32, u32), pc: Pc) -> Result<(), Stop> {
-        let inst = self.inst(pc);
-        let loading = &mut self.products.warps[w].loading;
-        if loading.is_empty() || maybe == 0 {
-            return Ok(());
-        }
-        let mut read: SmallVec<[RegId; 8]> = SmallVec::new();
-        operands::uses(inst, |r| read.push(r));
-        let mut wrong = None;
-        inst.op.defs(&mut |r| {
-            if let Some(late) = loading.get(&r)
-                && late.lanes & maybe != 0
-                && !read.contains(&r)
-            {
-                wrong = wrong.or(Some((r, *late)));
-            }
-        });
-        if let Some((r, late)) = wrong {
-            let lane = (late.lanes & maybe).trailing_zeros();
-            let name = self.kernel.reg_name[r.0 as usize].clone();
-            let here = self.site(pc, w, 1 << lane, format!("overwrites {name}"));
-            let sites = vec![self.site(late.pc, w, 1 << lane, "starts the load"), here];
-            self.defect(DefectKind::DataRace, sites, || {
-                format!(
-                    "an instruction overwrites register {name}, which tcgen05.ld of the same lane still has to write: \
-                     tcgen05.wait::ld is missing before it"
-                )
-            });
-            return Err(Stop::Finding);
-        }
-        for r in read {
-            if let Some(late) = loading.get_mut(&r) {
-                late.lanes &= !sure;
-                if late.lanes == 0 {
-                    loading.remove(&r);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// An access takes what a register of a lane holds.
     fn take_labels(
         &mut self,
@@ -160,18 +86,126 @@ impl Machine<'_> {
             });
         }
     }
+}
+
+impl Core<'_> {
+    /// The lane from which a shuffle takes a value, where that is known.
+    fn shuffled_from(&self, w: usize, op: &Op, lane: usize) -> Option<usize> {
+        let Op::Shfl { mode, b, c, .. } = op else {
+            return None;
+        };
+        let (Val::Conc(b), Val::Conc(c)) = (self.src(w, *b, lane), self.src(w, *c, lane)) else {
+            return None;
+        };
+        let (from, _) = source_lane(*mode, lane as u32, b as u32, c as u32);
+        Some(from as usize)
+    }
+
+    /// What is known of an operand of a lane.
+    fn known_operand(&self, w: usize, s: Src, lane: usize) -> Known {
+        match self.src(w, s, lane) {
+            Val::Conc(n) => Known::Bits(n),
+            Val::Real(_, t) if self.values.store.is_rational(t) => Known::Finite {
+                zero: self.values.store.is_zero(t),
+            },
+            Val::Real(..)
+            | Val::Open(..)
+            | Val::Bits(_)
+            | Val::Sum(..)
+            | Val::Pred(_)
+            | Val::Unset
+            | Val::Absent => Known::Open,
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// An instruction of a warp with loads from tensor memory under way: does it touch their registers? Lanes outside
+    /// of `certain` execute it under a condition.
+    pub(in crate::sim) fn check_loading(
+        &mut self,
+        w: usize,
+        (mask, certain): (u32, u32),
+        pc: Pc,
+    ) -> Result<(), Stop> {
+        let own = &self.tasks.products.warps[w];
+        if own.loading.is_empty() && own.labels.is_empty() {
+            return Ok(());
+        }
+        let inst = self.core.inst(pc);
+        let (yes, under) = self.core.guarded(w, mask, inst.guard);
+        let (sure, maybe) = (yes & certain, yes | under.mask);
+        self.check_late(w, (sure, maybe), pc)?;
+        if self.tasks.products.warps[w].labels.is_empty() {
+            return Ok(());
+        }
+        let mut taken: SmallVec<[(RegId, u8); 8]> = SmallVec::new();
+        carries::accessed(&inst.op, &mut |r, bits| taken.push((r, bits)));
+        let at = self.sync.order.clocks.stamp(w as u32);
+        let first = self.core.threads.warps[w].first;
+        for lane in lanes(sure) {
+            for &(r, bits) in &taken {
+                let who = Actor(first + lane as u32);
+                self.tasks.take_labels(w, (r, lane, bits), (who, at), true);
+            }
+        }
+        self.move_labels(w, (sure, maybe), &inst.op);
+        Ok(())
+    }
+
+    /// A write of a late register is a data race; a read waits for it.
+    fn check_late(&mut self, w: usize, (sure, maybe): (u32, u32), pc: Pc) -> Result<(), Stop> {
+        let inst = self.core.inst(pc);
+        let loading = &mut self.tasks.products.warps[w].loading;
+        if loading.is_empty() || maybe == 0 {
+            return Ok(());
+        }
+        let mut read: SmallVec<[RegId; 8]> = SmallVec::new();
+        operands::uses(inst, |r| read.push(r));
+        let mut wrong = None;
+        inst.op.defs(&mut |r| {
+            if let Some(late) = loading.get(&r)
+                && late.lanes & maybe != 0
+                && !read.contains(&r)
+            {
+                wrong = wrong.or(Some((r, *late)));
+            }
+        });
+        if let Some((r, late)) = wrong {
+            let lane = (late.lanes & maybe).trailing_zeros();
+            let name = self.core.fixed.kernel.reg_name[r.0 as usize].clone();
+            let here = site(pc, w, 1 << lane, format!("overwrites {name}"));
+            let sites = vec![site(late.pc, w, 1 << lane, "starts the load"), here];
+            self.core.defect(DefectKind::DataRace, sites, || {
+                format!(
+                    "an instruction overwrites register {name}, which tcgen05.ld of the same lane still has to write: \
+                     tcgen05.wait::ld is missing before it"
+                )
+            });
+            return Err(Stop::Finding);
+        }
+        for r in read {
+            if let Some(late) = loading.get_mut(&r) {
+                late.lanes &= !sure;
+                if late.lanes == 0 {
+                    loading.remove(&r);
+                }
+            }
+        }
+        Ok(())
+    }
 
     /// `tcgen05.st` takes registers: they have come when it is over.
     pub(in crate::sim) fn store_labels(&mut self, w: usize, srcs: &[Src], agents: Actor) {
-        if self.products.warps[w].labels.is_empty() {
+        if self.tasks.products.warps[w].labels.is_empty() {
             return;
         }
-        let at = self.order.clocks.stamp(w as u32);
+        let at = self.sync.order.clocks.stamp(w as u32);
         for s in srcs {
             if let Src::Reg(r) = s {
                 for lane in 0..LANES {
                     let who = Actor(agents.0 + lane as u32);
-                    self.take_labels(w, (*r, lane, 32), (who, at), false);
+                    self.tasks.take_labels(w, (*r, lane, 32), (who, at), false);
                 }
             }
         }
@@ -180,15 +214,16 @@ impl Machine<'_> {
     /// Labels go from operands to results; what is overwritten loses its own.
     fn move_labels(&mut self, w: usize, (sure, maybe): (u32, u32), op: &Op) {
         let mut new: Vec<Labelled> = Vec::new();
-        let labels = &self.products.warps[w].labels;
+        let labels = &self.tasks.products.warps[w].labels;
         for lane in lanes(sure) {
-            let known = |s: Src| self.known_operand(w, s, lane);
+            let known = |s: Src| self.core.known_operand(w, s, lane);
             let mut twice: FxHashSet<(RegId, u32, u16, u8)> = FxHashSet::default();
             let mut cancelled: SmallVec<[(RegId, u32, u16, u8); 2]> = SmallVec::new();
             let mut got: SmallVec<[(RegId, Label); 4]> = SmallVec::new();
             carries::carried(op, &known, &mut |dst, src, way| {
                 let from = match way {
                     Way::Shuffle => self
+                        .core
                         .shuffled_from(w, op, lane)
                         .filter(|l| sure >> l & 1 == 1),
                     _ => Some(lane),
@@ -218,42 +253,13 @@ impl Machine<'_> {
                 }
             }
         }
-        let labels = &mut self.products.warps[w].labels;
+        let labels = &mut self.tasks.products.warps[w].labels;
         op.defs(&mut |r| {
             for lane in lanes(maybe) {
                 labels.remove(&(r, lane as u8));
             }
         });
         labels.extend(new);
-    }
-
-    /// The lane from which a shuffle takes a value, where that is known.
-    fn shuffled_from(&self, w: usize, op: &Op, lane: usize) -> Option<usize> {
-        let Op::Shfl { mode, b, c, .. } = op else {
-            return None;
-        };
-        let (Val::Conc(b), Val::Conc(c)) = (self.src(w, *b, lane), self.src(w, *c, lane)) else {
-            return None;
-        };
-        let (from, _) = source_lane(*mode, lane as u32, b as u32, c as u32);
-        Some(from as usize)
-    }
-
-    /// What is known of an operand of a lane.
-    fn known_operand(&self, w: usize, s: Src, lane: usize) -> Known {
-        match self.src(w, s, lane) {
-            Val::Conc(n) => Known::Bits(n),
-            Val::Real(_, t) if self.values.store.is_rational(t) => Known::Finite {
-                zero: self.values.store.is_zero(t),
-            },
-            Val::Real(..)
-            | Val::Open(..)
-            | Val::Bits(_)
-            | Val::Sum(..)
-            | Val::Pred(_)
-            | Val::Unset
-            | Val::Absent => Known::Open,
-        }
     }
 
     /// A register of a load that had not surely come before what these threads do now: its name, and the lanes; none if
@@ -263,9 +269,9 @@ impl Machine<'_> {
         load: u32,
         tids: &[Tid],
     ) -> Result<Option<(String, u32)>, ()> {
-        let fate = self.tensor.fates.get(&load).ok_or(())?;
+        let fate = self.tasks.tensor.fates.get(&load).ok_or(())?;
         let mut seen = vec![0u32; fate.regs.len()];
-        let clocks = &self.order.clocks;
+        let clocks = &self.sync.order.clocks;
         for u in &fate.uses {
             let bit = 1 << u.lane;
             let have = &mut seen[u.part as usize];
@@ -275,7 +281,7 @@ impl Machine<'_> {
         }
         let open = seen.iter().position(|m| *m != u32::MAX);
         Ok(open.map(|i| {
-            let name = &self.kernel.reg_name[fate.regs[i].0 as usize];
+            let name = &self.core.fixed.kernel.reg_name[fate.regs[i].0 as usize];
             (name.to_string(), !seen[i])
         }))
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::answer::AssumptionKind;
 use crate::kernel::Pc;
-use crate::sim::at::At;
+use crate::sim::at::{At, site, tids};
 use crate::sim::clock::{Actor, Layer};
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine};
 use crate::sim::region::SHARED;
 use crate::sim::stop::Stop;
 use crate::sim::tensor_memory::{Alloc, Done, Held, ROWS};
 use crate::sim::val::Val;
-use crate::sim::warp::lanes;
+use crate::sim::warp::{LANES, lanes};
 use crate::sim::{DefectKind, Site, Tid, UnknownKind, WarningKind};
 
 use super::{COLUMNS, Touch};
@@ -46,6 +46,95 @@ fn columns_wrong(columns: u64, what: &str) -> String {
     format!("{columns} columns are {what}; their number is a power of two from 32 to 512")
 }
 
+impl Core<'_> {
+    /// Records that one CTA of a pair may free columns that an operation of the other one uses.
+    fn tensor_pair_freed(
+        &mut self,
+        (at, by, mask): (Pc, usize, u32),
+        (pc, w): (Pc, usize),
+        gone: Held,
+    ) {
+        let sites = vec![
+            site(at, by, mask, "uses them"),
+            site(pc, w, u32::MAX, "may free them"),
+        ];
+        let name = self.collective_name(at);
+        let (first, last) = (gone.first, gone.first + gone.columns - 1);
+        let (one, other) = (self.fixed.team.number(w), gone.cta);
+        self.defect(DefectKind::Lifetime, sites, || {
+            format!(
+                "tensor memory of a pair: tcgen05.dealloc.cta_group::2 of CTA {one} may free columns {first} to {last} \
+                 while {name} uses those of CTA {other}: a barrier of both CTAs (barrier.cluster, or an mbarrier at \
+                 which both arrive) after the last access is missing before tcgen05.dealloc"
+            )
+        });
+    }
+
+    /// Records that tensor memory is used outside of its lifetime, which some other place began or ended.
+    pub(in crate::sim) fn tensor_lifetime(
+        &mut self,
+        w: usize,
+        pc: Pc,
+        other: Option<Held>,
+        why: &str,
+    ) -> Stop {
+        let other = other.map(|h| site(h.pc, h.w, u32::MAX, "is executed first"));
+        let here = site(pc, w, u32::MAX, "is executed");
+        let sites: Vec<Site> = other.into_iter().chain([here]).collect();
+        self.defect(DefectKind::Lifetime, sites, || {
+            format!("tensor memory: {why}")
+        });
+        Stop::Finding
+    }
+
+    /// Records that a warp allocates where another place has ended that.
+    fn tensor_closed(&mut self, w: usize, pc: Pc, closed: (Pc, usize), why: &str) -> Stop {
+        let before = site(closed.0, closed.1, u32::MAX, "gives up the right");
+        let here = site(pc, w, u32::MAX, "allocates");
+        self.defect(DefectKind::Lifetime, vec![before, here], || {
+            format!("tensor memory: {why}")
+        });
+        Stop::Finding
+    }
+
+    /// Records that an operand does not lie in tensor memory.
+    pub(in crate::sim) fn tensor_beyond(&mut self, w: usize, mask: u32, pc: Pc, why: &str) -> Stop {
+        let site = site(pc, w, mask, "is executed");
+        self.defect(DefectKind::OutOfBounds, vec![site], || why.into());
+        Stop::Finding
+    }
+
+    /// Records that the manual says nothing about what an operation does.
+    pub(in crate::sim) fn tensor_undefined(
+        &mut self,
+        w: usize,
+        mask: u32,
+        pc: Pc,
+        why: &str,
+    ) -> Stop {
+        let site = site(pc, w, mask, "is executed");
+        self.found
+            .unknown(UnknownKind::Undefined, vec![site], || why.into());
+        Stop::Finding
+    }
+
+    /// Says that a load was over because every register of it had come.
+    fn tensor_late(&mut self, old: &Done, new: &Done) {
+        let again = self.collective_name(new.pc);
+        let sites = vec![
+            site(old.pc, old.w, old.mask, "starts the load"),
+            site(new.pc, new.w, new.mask, "uses its memory again"),
+        ];
+        self.found.warn(WarningKind::MissingWait, sites, || {
+            format!(
+                "tensor memory is read by tcgen05.ld and then used by {again}, and tcgen05.wait::ld is missing between \
+                 them: every register of the load was in an access that was over by then, so the load was, which PTX \
+                 does not promise"
+            )
+        });
+    }
+}
+
 impl Machine<'_> {
     /// Gives a warp columns; the first of them. In a pair of CTAs, whose `first` is known from the other one, they are
     /// those of the agents of the allocation.
@@ -58,18 +147,18 @@ impl Machine<'_> {
     ) -> Result<usize, Stop> {
         if !columns.is_power_of_two() || !(32..=COLUMNS as u64).contains(&columns) {
             let why = columns_wrong(columns, "asked for");
-            return Err(self.tensor_lifetime(w, pc, None, &why));
+            return Err(self.core.tensor_lifetime(w, pc, None, &why));
         }
-        let cta = self.team.number(w);
-        if let Some(closed) = self.tensor.closed.get(&cta).copied() {
+        let cta = self.core.fixed.team.number(w);
+        if let Some(closed) = self.tasks.tensor.closed.get(&cta).copied() {
             let why = "it is allocated after its CTA gave up the right to allocate by \
                        tcgen05.relinquish_alloc_permit";
-            return Err(self.tensor_closed(w, pc, closed, why));
+            return Err(self.core.tensor_closed(w, pc, closed, why));
         }
         let columns = columns as usize;
         let given = of_pair.and_then(|p| p.1);
-        let Some(first) = self.tensor.room(cta, columns, given) else {
-            self.unsupported(
+        let Some(first) = self.tasks.tensor.room(cta, columns, given) else {
+            self.core.unsupported(
                 w,
                 u32::MAX,
                 pc,
@@ -77,62 +166,68 @@ impl Machine<'_> {
             );
             return Err(Stop::Finding);
         };
-        self.tensor.held.push(Held {
+        self.tasks.tensor.held.push(Held {
             cta,
             first,
             columns,
             pc,
             w,
         });
-        self.found.assumptions.insert(
+        self.core.found.assumptions.insert(
             AssumptionKind::Machine
                 .says("tcgen05.alloc gives the lowest free columns of tensor memory"),
         );
-        let at = self.order.clocks.stamp(w as u32);
-        if let Some(last) = self.tensor.allocs.iter().rev().find(|a| a.cta == cta)
+        let at = self.sync.order.clocks.stamp(w as u32);
+        if let Some(last) = self.tasks.tensor.allocs.iter().rev().find(|a| a.cta == cta)
             && last.columns < columns
         {
             let (before, pc_before, w_before) = (last.columns, last.pc, last.w);
             let sites = vec![
-                self.site(pc_before, w_before, u32::MAX, "allocates first"),
-                self.site(pc, w, u32::MAX, "allocates more"),
+                site(pc_before, w_before, u32::MAX, "allocates first"),
+                site(pc, w, u32::MAX, "allocates more"),
             ];
-            self.warn(WarningKind::Note, sites, || {
+            self.core.found.warn(WarningKind::Note, sites, || {
                 format!(
                     "tensor memory: {columns} columns are allocated after {before}; their number should not increase \
                      from one allocation of a CTA to the next"
                 )
             });
         }
-        self.tensor.allocs.push(Alloc {
+        self.tasks.tensor.allocs.push(Alloc {
             cta,
             columns,
             pc,
             w,
             at,
         });
-        let who = of_pair.map_or(Actor(self.warps[w].first), |p| p.0);
+        let who = of_pair.map_or(Actor(self.core.threads.warps[w].first), |p| p.0);
         self.tensor_manage(w, pc, who, first, columns)?;
         Ok(first)
     }
 
     /// A warp says that its CTA allocates no more.
     pub(in crate::sim) fn tensor_relinquish(&mut self, w: usize, pc: Pc) {
-        let cta = self.team.number(w);
-        let (clocks, me) = (&self.order.clocks, Tid(self.warps[w].first));
+        let cta = self.core.fixed.team.number(w);
+        let (clocks, me) = (
+            &self.sync.order.clocks,
+            Tid(self.core.threads.warps[w].first),
+        );
         let apart = |a: &&Alloc| {
-            a.cta == cta && a.w != w && !clocks.ordered(Actor(self.warps[a.w].first), a.at, me)
+            a.cta == cta
+                && a.w != w
+                && !clocks.ordered(Actor(self.core.threads.warps[a.w].first), a.at, me)
         };
-        if let Some(a) = self.tensor.allocs.iter().find(apart).copied() {
-            let before = self.site(a.pc, a.w, u32::MAX, "allocates");
-            let here = self.site(pc, w, u32::MAX, "gives up the right to");
-            self.defect(DefectKind::Lifetime, vec![before, here], || {
-                "tensor memory: nothing orders tcgen05.alloc of one warp before \
+        if let Some(a) = self.tasks.tensor.allocs.iter().find(apart).copied() {
+            let before = site(a.pc, a.w, u32::MAX, "allocates");
+            let here = site(pc, w, u32::MAX, "gives up the right to");
+            self.core
+                .defect(DefectKind::Lifetime, vec![before, here], || {
+                    "tensor memory: nothing orders tcgen05.alloc of one warp before \
                  tcgen05.relinquish_alloc_permit of another, after which its CTA may not allocate"
-                    .into()
-            });
+                        .into()
+                });
         }
-        self.tensor.closed.entry(cta).or_insert((pc, w));
+        self.tasks.tensor.closed.entry(cta).or_insert((pc, w));
     }
 
     /// Takes columns back; of a pair of CTAs those of the other one too, whose number is `peer`.
@@ -143,19 +238,20 @@ impl Machine<'_> {
         (at, columns): (u64, u64),
         peer: Option<usize>,
     ) -> Result<(), Stop> {
-        let cta = self.team.number(w);
+        let cta = self.core.fixed.team.number(w);
         if !columns.is_power_of_two() || !(32..=COLUMNS as u64).contains(&columns) {
             let why = columns_wrong(columns, "freed");
-            return Err(self.tensor_lifetime(w, pc, None, &why));
+            return Err(self.core.tensor_lifetime(w, pc, None, &why));
         }
-        self.tensor
+        self.tasks
+            .tensor
             .freeing
             .retain(|h| (h.cta, h.first as u64) != (cta, at));
         let same = |h: &Held| (h.cta, h.first as u64, h.columns as u64) == (cta, at, columns);
-        let Some(i) = self.tensor.held.iter().position(same) else {
+        let Some(i) = self.tasks.tensor.held.iter().position(same) else {
             let covers = |h: &&Held| h.covers(cta, at as usize);
-            let held = self.tensor.held.iter().find(covers);
-            let why = match (held, self.tensor.freed.iter().find(covers)) {
+            let held = self.tasks.tensor.held.iter().find(covers);
+            let why = match (held, self.tasks.tensor.freed.iter().find(covers)) {
                 (Some(h), _) => format!(
                     "{columns} columns from {at} on are freed, and {} from {} on were allocated",
                     h.columns, h.first
@@ -163,12 +259,12 @@ impl Machine<'_> {
                 (None, Some(_)) => format!("column {at} is freed, which was freed before"),
                 (None, None) => format!("column {at} is freed, which was never allocated"),
             };
-            return Err(self.tensor_lifetime(w, pc, held.copied(), &why));
+            return Err(self.core.tensor_lifetime(w, pc, held.copied(), &why));
         };
-        let who = Actor(self.warps[w].first);
+        let who = Actor(self.core.threads.warps[w].first);
         self.tensor_manage(w, pc, who, at as usize, columns as usize)?;
-        let held = self.tensor.held.remove(i);
-        self.tensor.freed.push(Held { pc, w, ..held });
+        let held = self.tasks.tensor.held.remove(i);
+        self.tasks.tensor.freed.push(Held { pc, w, ..held });
         if let Some(peer) = peer {
             self.tensor_free_peer(
                 w,
@@ -188,53 +284,31 @@ impl Machine<'_> {
     /// must be over. It may have been freed there already.
     fn tensor_free_peer(&mut self, w: usize, pc: Pc, gone: Held) {
         let holds = |h: &Held| (h.cta, h.first) == (gone.cta, gone.first);
-        if !self.tensor.held.iter().any(holds) {
+        if !self.tasks.tensor.held.iter().any(holds) {
             return;
         }
-        let me = Tid(self.warps[w].first);
+        let me = Tid(self.core.threads.warps[w].first);
         let mut before = BTreeSet::new();
         for row in ROWS * gone.cta..ROWS * (gone.cta + 1) {
             for column in gone.first..gone.first + gone.columns {
                 let at = row * COLUMNS + column;
-                before.insert(self.tensor.written[at]);
-                before.extend(self.tensor.read[at].iter().copied());
+                before.insert(self.tasks.tensor.written[at]);
+                before.extend(self.tasks.tensor.read[at].iter().copied());
             }
         }
         for i in before.into_iter().filter(|i| *i != 0) {
-            let old = self.tensor.done[i as usize - 1];
-            let clocks = self.order.clocks.seen_in(Layer::TensorMemory);
+            let old = self.tasks.tensor.done[i as usize - 1];
+            let clocks = self.sync.order.clocks.seen_in(Layer::TensorMemory);
             let over = clocks.unordered(old.who, old.mask, old.at, me).is_none();
             let came = || matches!(self.open_register(i, &[me]), Ok(None));
             if old.touch == Touch::Manage || over || old.touch == Touch::Load && came() {
                 continue;
             }
-            self.tensor_pair_freed((old.pc, old.w, old.mask), (pc, w), gone);
+            self.core
+                .tensor_pair_freed((old.pc, old.w, old.mask), (pc, w), gone);
             break;
         }
-        self.tensor.freeing.push(gone);
-    }
-
-    /// Records that one CTA of a pair may free columns that an operation of the other one uses.
-    fn tensor_pair_freed(
-        &mut self,
-        (at, by, mask): (Pc, usize, u32),
-        (pc, w): (Pc, usize),
-        gone: Held,
-    ) {
-        let sites = vec![
-            self.site(at, by, mask, "uses them"),
-            self.site(pc, w, u32::MAX, "may free them"),
-        ];
-        let name = self.collective_name(at);
-        let (first, last) = (gone.first, gone.first + gone.columns - 1);
-        let (one, other) = (self.team.number(w), gone.cta);
-        self.defect(DefectKind::Lifetime, sites, || {
-            format!(
-                "tensor memory of a pair: tcgen05.dealloc.cta_group::2 of CTA {one} may free columns {first} to {last} \
-                 while {name} uses those of CTA {other}: a barrier of both CTAs (barrier.cluster, or an mbarrier at \
-                 which both arrive) after the last access is missing before tcgen05.dealloc"
-            )
-        });
+        self.tasks.tensor.freeing.push(gone);
     }
 
     fn tensor_manage(
@@ -246,7 +320,7 @@ impl Machine<'_> {
         n: usize,
     ) -> Result<(), Stop> {
         let mut cells = Vec::with_capacity(ROWS * n);
-        let own = ROWS * self.team.number(w);
+        let own = ROWS * self.core.fixed.team.number(w);
         for row in own..own + ROWS {
             cells.extend((first..first + n).map(|c| (row, c)));
         }
@@ -262,64 +336,17 @@ impl Machine<'_> {
             &cells,
         )?;
         for (row, column) in cells {
-            self.tensor.set(row, column, Val::Unset);
+            self.tasks.tensor.set(row, column, Val::Unset);
         }
         Ok(())
     }
 
     /// When all threads have exited: everything must have been freed.
     pub(in crate::sim) fn check_tensor_memory(&mut self) {
-        for Held { pc, w, .. } in self.tensor.held.clone() {
+        for Held { pc, w, .. } in self.tasks.tensor.held.clone() {
             let why = "it is not freed before the kernel ends";
-            self.tensor_lifetime(w, pc, None, why);
+            self.core.tensor_lifetime(w, pc, None, why);
         }
-    }
-
-    /// Records that tensor memory is used outside of its lifetime, which some other place began or ended.
-    pub(in crate::sim) fn tensor_lifetime(
-        &mut self,
-        w: usize,
-        pc: Pc,
-        other: Option<Held>,
-        why: &str,
-    ) -> Stop {
-        let other = other.map(|h| self.site(h.pc, h.w, u32::MAX, "is executed first"));
-        let here = self.site(pc, w, u32::MAX, "is executed");
-        let sites: Vec<Site> = other.into_iter().chain([here]).collect();
-        self.defect(DefectKind::Lifetime, sites, || {
-            format!("tensor memory: {why}")
-        });
-        Stop::Finding
-    }
-
-    /// Records that a warp allocates where another place has ended that.
-    fn tensor_closed(&mut self, w: usize, pc: Pc, closed: (Pc, usize), why: &str) -> Stop {
-        let before = self.site(closed.0, closed.1, u32::MAX, "gives up the right");
-        let here = self.site(pc, w, u32::MAX, "allocates");
-        self.defect(DefectKind::Lifetime, vec![before, here], || {
-            format!("tensor memory: {why}")
-        });
-        Stop::Finding
-    }
-
-    /// Records that an operand does not lie in tensor memory.
-    pub(in crate::sim) fn tensor_beyond(&mut self, w: usize, mask: u32, pc: Pc, why: &str) -> Stop {
-        let site = self.site(pc, w, mask, "is executed");
-        self.defect(DefectKind::OutOfBounds, vec![site], || why.into());
-        Stop::Finding
-    }
-
-    /// Records that the manual says nothing about what an operation does.
-    pub(in crate::sim) fn tensor_undefined(
-        &mut self,
-        w: usize,
-        mask: u32,
-        pc: Pc,
-        why: &str,
-    ) -> Stop {
-        let site = self.site(pc, w, mask, "is executed");
-        self.unknown(UnknownKind::Undefined, vec![site], || why.into());
-        Stop::Finding
     }
 
     /// An operation touches cells: it must be ordered with those that touched them before.
@@ -332,19 +359,29 @@ impl Machine<'_> {
         cells: &[(usize, usize)],
     ) -> Result<(), Stop> {
         let columns: BTreeSet<(usize, usize)> = cells.iter().map(|c| (c.0 / ROWS, c.1)).collect();
-        let freeing = |c: &(usize, usize)| self.tensor.freeing.iter().find(|h| h.covers(c.0, c.1));
+        let freeing = |c: &(usize, usize)| {
+            self.tasks
+                .tensor
+                .freeing
+                .iter()
+                .find(|h| h.covers(c.0, c.1))
+        };
         if let Some(gone) = columns.iter().find_map(freeing).copied() {
-            self.tensor_pair_freed((pc, w, mask), (gone.pc, gone.w), gone);
+            self.core
+                .tensor_pair_freed((pc, w, mask), (gone.pc, gone.w), gone);
             return Err(Stop::Finding);
         }
-        if let Some((cta, c)) = columns.into_iter().find(|c| !self.tensor.holds(c.0, c.1)) {
+        if let Some((cta, c)) = columns
+            .into_iter()
+            .find(|c| !self.tasks.tensor.holds(c.0, c.1))
+        {
             let ended = |h: &&Held| h.covers(cta, c);
-            if let Some(freed) = self.tensor.freed.iter().rev().find(ended).copied() {
+            if let Some(freed) = self.tasks.tensor.freed.iter().rev().find(ended).copied() {
                 let why = format!("column {c} is used after it was freed");
-                return Err(self.tensor_lifetime(w, pc, Some(freed), &why));
+                return Err(self.core.tensor_lifetime(w, pc, Some(freed), &why));
             }
-            let site = self.site(pc, w, mask, format!("touches column {c}"));
-            self.defect(DefectKind::OutOfBounds, vec![site], || {
+            let site = site(pc, w, mask, format!("touches column {c}"));
+            self.core.defect(DefectKind::OutOfBounds, vec![site], || {
                 format!("column {c} of tensor memory is not allocated")
             });
             return Err(Stop::Finding);
@@ -352,34 +389,34 @@ impl Machine<'_> {
         let mut before = BTreeSet::new();
         for &(row, column) in cells {
             let at = row * COLUMNS + column;
-            before.insert(self.tensor.written[at]);
+            before.insert(self.tasks.tensor.written[at]);
             if write {
-                before.extend(self.tensor.read[at].iter().copied());
+                before.extend(self.tasks.tensor.read[at].iter().copied());
             }
         }
-        self.tensor.number += 1;
+        self.tasks.tensor.number += 1;
         let new = Done {
             pc,
             w,
             mask,
             who,
-            at: self.order.clocks.stamp(w as u32),
+            at: self.sync.order.clocks.stamp(w as u32),
             touch,
-            number: self.tensor.number,
+            number: self.tasks.tensor.number,
         };
         for i in before.into_iter().filter(|i| *i != 0) {
-            let old = self.tensor.done[i as usize - 1];
+            let old = self.tasks.tensor.done[i as usize - 1];
             self.tensor_order(i, &old, &new)?;
         }
-        self.tensor.done.push(new);
-        let index = self.tensor.done.len() as u32;
+        self.tasks.tensor.done.push(new);
+        let index = self.tasks.tensor.done.len() as u32;
         for &(row, column) in cells {
             let at = row * COLUMNS + column;
             if write {
-                self.tensor.written[at] = index;
-                self.tensor.read[at].clear();
+                self.tasks.tensor.written[at] = index;
+                self.tasks.tensor.read[at].clear();
             } else {
-                self.tensor.read[at].push(index);
+                self.tasks.tensor.read[at].push(index);
             }
         }
         Ok(())
@@ -399,21 +436,21 @@ impl Machine<'_> {
         }
         let copies = matches!(new.touch, Touch::Copy { .. });
         if one && copies && matches!(old.touch, Touch::Factor { .. } | Touch::Copy { .. }) {
-            self.found.assumptions.insert(AssumptionKind::Machine.says(
+            self.core.found.assumptions.insert(AssumptionKind::Machine.says(
                 "a tcgen05.cp of a thread comes after the tcgen05.mma and tcgen05.cp that the thread issued before",
             ));
             return Ok(());
         }
-        let tids = self.tids(new.w, new.mask);
-        let clocks = self.order.clocks.seen_in(Layer::TensorMemory);
-        let fences = &self.tensor.fences;
+        let tids = tids(new.w, new.mask);
+        let clocks = self.sync.order.clocks.seen_in(Layer::TensorMemory);
+        let fences = &self.tasks.tensor.fences;
         let apart = |t: &&Tid| clocks.unordered(old.who, old.mask, old.at, **t).is_some();
         let free: Vec<&Tid> = tids.iter().filter(apart).collect();
         if free.is_empty() {
             self.tensor_fenced(old, new);
             return Ok(());
         }
-        let by_default = self.order.clocks.seen_in(Layer::DefaultScope);
+        let by_default = self.sync.order.clocks.seen_in(Layer::DefaultScope);
         let by_default = |t: &&Tid| {
             by_default
                 .unordered(old.who, old.mask, old.at, **t)
@@ -422,7 +459,7 @@ impl Machine<'_> {
         let by_default = free.iter().all(by_default);
         let mut lacks = None;
         if pipes {
-            let a = Tid(self.warps[old.w].first + old.mask.trailing_zeros());
+            let a = Tid(self.core.threads.warps[old.w].first + old.mask.trailing_zeros());
             lacks = fences.pipeline_lacks(clocks, (a, old.number), tids[0]);
             if lacks.is_none() {
                 self.tensor_follows(old, new);
@@ -434,7 +471,7 @@ impl Machine<'_> {
             match self.open_register(number, &tids) {
                 Ok(None) => {
                     // Whether fences stand there can be said once a wait does.
-                    self.tensor_late(old, new);
+                    self.core.tensor_late(old, new);
                     return Ok(());
                 }
                 Ok(Some((name, open))) => {
@@ -446,7 +483,7 @@ impl Machine<'_> {
                 Err(()) => {}
             }
         }
-        let clocks = &self.order.clocks;
+        let clocks = &self.sync.order.clocks;
         let last = lanes(old.mask).next().unwrap_or(0);
         let observed = clocks.observed(Actor(old.who.0 + last as u32));
         let missing = match old.touch {
@@ -461,8 +498,8 @@ impl Machine<'_> {
             None => missing.to_string(),
         };
         let mut sites = vec![
-            self.site(old.pc, old.w, old.mask, "touches it first"),
-            self.site(
+            site(old.pc, old.w, old.mask, "touches it first"),
+            site(
                 new.pc,
                 new.w,
                 new.mask,
@@ -472,17 +509,18 @@ impl Machine<'_> {
         let (a, b) = (old.touch.name(), new.touch.name());
         let used = format!("tensor memory is used by {a} and then by {b}");
         if by_default {
-            let tids = [old, new].map(|d| self.tids(d.w, d.mask)[0].0);
-            let hint = self.hint_of_patterns((SHARED, 0), tids[0], tids[1], &mut sites);
+            let first = |w: usize, mask: u32| (w * LANES) as u32 + mask.trailing_zeros();
+            let [old, new] = [first(old.w, old.mask), first(new.w, new.mask)];
+            let hint = self.hint_of_patterns((SHARED, 0), old, new, &mut sites);
             let hint = hint.map_or(String::new(), |h| format!(": {h}"));
-            self.warn(WarningKind::DefaultScope, sites, || {
+            self.core.found.warn(WarningKind::DefaultScope, sites, || {
                 format!(
                     "{used}: only an arrival or a wait without a scope, which is .cta, orders them{hint}"
                 )
             });
             return Ok(());
         }
-        self.defect(DefectKind::DataRace, sites, || {
+        self.core.defect(DefectKind::DataRace, sites, || {
             format!("{used}: {missing}{late}")
         });
         Err(Stop::Finding)
@@ -491,28 +529,12 @@ impl Machine<'_> {
     /// An operation is executed after another one in a pipeline, so it is over after that too: a commit of its thread
     /// tracks both.
     fn tensor_follows(&mut self, old: &Done, new: &Done) {
-        for t in self.tids(new.w, new.mask) {
-            let tracked = self.tensor.products.entry(t).or_default();
+        for t in tids(new.w, new.mask) {
+            let tracked = self.tasks.tensor.products.entry(t).or_default();
             if !tracked.contains(&(old.who, old.mask)) {
                 tracked.push((old.who, old.mask));
             }
         }
-    }
-
-    /// Says that a load was over because every register of it had come.
-    fn tensor_late(&mut self, old: &Done, new: &Done) {
-        let again = self.collective_name(new.pc);
-        let sites = vec![
-            self.site(old.pc, old.w, old.mask, "starts the load"),
-            self.site(new.pc, new.w, new.mask, "uses its memory again"),
-        ];
-        self.warn(WarningKind::MissingWait, sites, || {
-            format!(
-                "tensor memory is read by tcgen05.ld and then used by {again}, and tcgen05.wait::ld is missing between \
-                 them: every register of the load was in an access that was over by then, so the load was, which PTX \
-                 does not promise"
-            )
-        });
     }
 
     /// Warns where a synchronisation orders two operations without the fences of this family.
@@ -523,9 +545,9 @@ impl Machine<'_> {
         if synchronous || old.w == new.w && waited {
             return;
         }
-        let clocks = self.order.clocks.seen_in(Layer::TensorMemory);
-        let fences = &self.tensor.fences;
-        let (first, tids) = (self.warps[old.w].first, self.tids(new.w, new.mask));
+        let clocks = self.sync.order.clocks.seen_in(Layer::TensorMemory);
+        let fences = &self.tasks.tensor.fences;
+        let (first, tids) = (self.core.threads.warps[old.w].first, tids(new.w, new.mask));
         let (mut before, mut after) = (true, true);
         for lane in lanes(old.mask) {
             let a = Tid(first + lane as u32);
@@ -536,7 +558,10 @@ impl Machine<'_> {
                     .all(|b| fences.published(clocks, a, old.number, *b));
             after &= tids.iter().all(|b| fences.knew(clocks, *b, agent, old.at));
         }
-        let (one, two) = (self.collective_name(old.pc), self.collective_name(new.pc));
+        let (one, two) = (
+            self.core.collective_name(old.pc),
+            self.core.collective_name(new.pc),
+        );
         let missing = match (before, after) {
             (true, true) => return,
             (false, true) => {
@@ -551,10 +576,10 @@ impl Machine<'_> {
             ),
         };
         let sites = vec![
-            self.site(old.pc, old.w, old.mask, "touches tensor memory first"),
-            self.site(new.pc, new.w, new.mask, "touches it afterwards"),
+            site(old.pc, old.w, old.mask, "touches tensor memory first"),
+            site(new.pc, new.w, new.mask, "touches it afterwards"),
         ];
-        self.warn(WarningKind::MissingFence, sites, || {
+        self.core.found.warn(WarningKind::MissingFence, sites, || {
             format!("{one} is published to {two} without {missing}")
         });
     }

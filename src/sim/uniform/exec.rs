@@ -14,35 +14,42 @@ impl Machine<'_> {
         pc: Pc,
         op: &Op,
     ) -> Result<(), Stop> {
-        let plan = match self.watched[pc.0 as usize] {
+        let plan = match self.core.memory.watched[pc.0 as usize] {
             true => self.plan(w, exec, pc, op),
             false => None,
         };
-        self.may_go_on()?;
+        self.core.may_go_on()?;
         self.compute_lanes(w, exec, pc, op)?;
         self.note_taken(w, exec, pc, Seen::Result);
         if let Some(plan) = plan {
-            self.carry_out(w, plan);
+            self.core.carry_out(w, plan);
         }
         Ok(())
     }
 
     fn compute_lanes(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
-        let exec = match self.values.omits {
-            true => exec & !self.omit(w, exec, pc, op),
+        let exec = match self.core.values.omits {
+            true => exec & !self.core.omit(w, exec, pc, op),
             false => exec,
         };
         if exec == 0 {
             return Ok(());
         }
-        if exec.count_ones() < 2 || !self.program.operands.uniform(&self.warps[w], exec, pc) {
+        if exec.count_ones() < 2
+            || !self
+                .core
+                .fixed
+                .program
+                .operands
+                .uniform(&self.core.threads.warps[w], exec, pc)
+        {
             return self.compute(w, exec, pc, op);
         }
         let lane = exec.trailing_zeros() as usize;
         self.compute(w, 1 << lane, pc, op)?;
-        let (_, defs) = self.program.operands.of(pc);
+        let (_, defs) = self.core.fixed.program.operands.of(pc);
         for &r in defs {
-            self.warps[w].spread(r, lane, exec);
+            self.core.threads.warps[w].spread(r, lane, exec);
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ impl Machine<'_> {
         pc: Pc,
     ) -> Result<Option<u32>, Stop> {
         let is_apart = |p: &Plan| p.apart.contains(&pc);
-        if !self.ways.plan.as_ref().is_some_and(is_apart) {
+        if !self.conditions.ways.plan.as_ref().is_some_and(is_apart) {
             return Ok(None);
         }
         let mut yes = yes;
@@ -41,10 +41,10 @@ impl Machine<'_> {
 
     /// Asks for a run that decides the conditions of an instruction, if that can be.
     pub(in crate::sim) fn ask_for_ways(&self, under: &Under, pc: Pc) -> Result<(), Stop> {
-        let Some(plan) = &self.ways.plan else {
+        let Some(plan) = &self.conditions.ways.plan else {
             return Ok(());
         };
-        let asks_inputs = |lane| asks_inputs(&self.values.store, under.cond[lane]);
+        let asks_inputs = |lane| asks_inputs(&self.core.values.store, under.cond[lane]);
         match !plan.apart.contains(&pc) && lanes(under.mask).all(asks_inputs) {
             true => Err(Stop::Open(Obstacle::Fork(pc))),
             false => Ok(()),
@@ -53,18 +53,18 @@ impl Machine<'_> {
 
     /// Whether a condition holds: by what is decided, or as the plan says.
     fn decide(&mut self, cond: TermId) -> Option<bool> {
-        let store = &mut self.values.store;
+        let store = &mut self.core.values.store;
         if let Some(known) = store.as_bool(cond) {
             return Some(known);
         }
         let not = store.not(cond);
         // Another lane may have asked the same.
-        for &(asked, holds) in &self.ways.decided {
+        for &(asked, holds) in &self.conditions.ways.decided {
             if asked == cond || asked == not {
                 return Some(holds == (asked == cond));
             }
         }
-        if let Some(path) = self.ways.path {
+        if let Some(path) = self.conditions.ways.path {
             if store.excludes(path, cond) {
                 return Some(false);
             }
@@ -72,7 +72,7 @@ impl Machine<'_> {
                 return Some(true);
             }
         }
-        let ways = &mut self.ways;
+        let ways = &mut self.conditions.ways;
         let at = ways.decided.len();
         if at >= DEPTH || !asks_inputs(store, cond) {
             return None;
@@ -94,7 +94,7 @@ impl Machine<'_> {
         space: Space,
         under: &Under,
     ) -> Option<Under> {
-        let path = self.ways.path?;
+        let path = self.conditions.ways.path?;
         if !matches!(space, Space::Global | Space::Generic) {
             return None;
         }
@@ -102,7 +102,7 @@ impl Machine<'_> {
         all.mask = exec;
         for lane in lanes(exec) {
             all.cond[lane] = match under.mask >> lane & 1 {
-                1 => self.values.store.and(path, under.cond[lane]),
+                1 => self.core.values.store.and(path, under.cond[lane]),
                 _ => path,
             };
         }
@@ -111,7 +111,7 @@ impl Machine<'_> {
 
     /// What a value is where everything holds that the run decided.
     pub(in crate::sim) fn decided_value(&mut self, v: Val) -> Val {
-        self.values.where_true(&self.ways.known, v)
+        self.core.values.where_true(&self.conditions.ways.known, v)
     }
 }
 

@@ -5,8 +5,8 @@ use crate::kernel::{
     AsyncOp, Fragment, IntTy, MatTy, NumTy, Op, Part, Pc, RegId, Src, WmmaMma, WmmaMove, operands,
 };
 use crate::sim::UnknownKind;
-use crate::sim::at::{At, LaneAt};
-use crate::sim::machine::Machine;
+use crate::sim::at::{At, LaneAt, site};
+use crate::sim::machine::{Core, Machine};
 use crate::sim::place::Target;
 use crate::sim::race::View;
 use crate::sim::race::{By, Kind, SameWrite};
@@ -35,18 +35,19 @@ fn place(f: Fragment, regs: usize, lane: usize, slot: usize, e: usize) -> usize 
     (lane * regs * n + slot * n + e) % (rows as usize * cols as usize)
 }
 
-impl Machine<'_> {
+impl Core<'_> {
     fn layout(&mut self, w: usize, mask: u32, pc: Pc, why: &str) -> Stop {
-        let site = self.site(pc, w, mask, "is here");
-        self.unknown(UnknownKind::UnspecifiedLayout, vec![site], || {
-            format!("the layout of a wmma fragment is unspecified, and {why}")
-        });
+        let site = site(pc, w, mask, "is here");
+        self.found
+            .unknown(UnknownKind::UnspecifiedLayout, vec![site], || {
+                format!("the layout of a wmma fragment is unspecified, and {why}")
+            });
         Stop::Finding
     }
 
     /// True if the layout of a fragment is assumed, and hence anything may depend on it.
     fn known_layout(&mut self, what: Fragment) -> bool {
-        let known = self.launch.wmma_layout && two_tiles(what);
+        let known = self.fixed.launch.wmma_layout && two_tiles(what);
         if known {
             self.found
                 .assumptions
@@ -57,6 +58,26 @@ impl Machine<'_> {
         known
     }
 
+    /// The elements of a fragment by row and column.
+    fn gather(&mut self, w: usize, what: Fragment, regs: &[RegId]) -> Vec<TermId> {
+        let bits = what.ty.bits() as u8;
+        let n = (32 / bits as usize).max(1);
+        let (rows, cols) = what.extent();
+        let mut out = vec![TermId(0); rows as usize * cols as usize];
+        for (slot, r) in regs.iter().enumerate() {
+            for lane in 0..LANES {
+                let v = self.src(w, Src::Reg(*r), lane);
+                for e in 0..n {
+                    let t = self.values.matrix_operand(v, what.ty, e);
+                    out[place(what, regs.len(), lane, slot, e)] = t;
+                }
+            }
+        }
+        out
+    }
+}
+
+impl Machine<'_> {
     /// An instruction of a warp that holds fragments: what becomes of the tags.
     pub(in crate::sim) fn follow_fragments(
         &mut self,
@@ -64,29 +85,31 @@ impl Machine<'_> {
         mask: u32,
         pc: Pc,
     ) -> Result<(), Stop> {
-        let inst = self.inst(pc);
+        let inst = self.core.inst(pc);
         if is_wmma(&inst.op) {
             return Ok(());
         }
-        let tags = &self.fragments.tags[w];
+        let tags = &self.tasks.fragments.tags[w];
         let mut reads = false;
         operands::uses(inst, |r| reads |= tags.contains_key(&r));
         if !reads {
-            let tags = &mut self.fragments.tags[w];
+            let tags = &mut self.tasks.fragments.tags[w];
             inst.op.defs(&mut |r| {
                 tags.remove(&r);
             });
             return Ok(());
         }
-        if mask != self.warps[w].live || inst.guard.is_some() {
-            return Err(self.layout(w, mask, pc, "a part of the lanes works on it"));
+        if mask != self.core.threads.warps[w].live || inst.guard.is_some() {
+            return Err(self
+                .core
+                .layout(w, mask, pc, "a part of the lanes works on it"));
         }
         let (dst, sources, name, halves) = match &inst.op {
             Op::Mov { dst, src, .. } => {
                 if let Src::Reg(r) = src
-                    && let Some(tag) = self.fragments.tags[w].get(r).copied()
+                    && let Some(tag) = self.tasks.fragments.tags[w].get(r).copied()
                 {
-                    self.fragments.tags[w].insert(*dst, tag);
+                    self.tasks.fragments.tags[w].insert(*dst, tag);
                 }
                 return Ok(());
             }
@@ -104,45 +127,52 @@ impl Machine<'_> {
             }
             _ => {
                 let why = "an instruction that is not elementwise reads it";
-                return Err(self.layout(w, mask, pc, why));
+                return Err(self.core.layout(w, mask, pc, why));
             }
         };
         let mut of = [(0, Val::Unset); 3];
         let mut tag: Option<Tag> = None;
         for (k, s) in sources.iter().enumerate() {
             let found = match s {
-                Src::Reg(r) => self.fragments.tags[w].get(r).copied(),
+                Src::Reg(r) => self.tasks.fragments.tags[w].get(r).copied(),
                 _ => None,
             };
             if let Some(t) = found {
                 if tag.is_some_and(|o| (o.what, o.slot) != (t.what, t.slot)) {
-                    return Err(self.layout(w, mask, pc, "registers of two fragments meet"));
+                    return Err(self
+                        .core
+                        .layout(w, mask, pc, "registers of two fragments meet"));
                 }
                 tag = Some(t);
                 of[k] = (t.history + 1, Val::Unset);
                 continue;
             }
-            let v = self.src(w, *s, 0);
-            let uniform = (1..LANES).all(|l| self.src(w, *s, l) == v);
+            let v = self.core.src(w, *s, 0);
+            let uniform = (1..LANES).all(|l| self.core.src(w, *s, l) == v);
             let even = !halves || {
-                let whole = self.values.bits(v, 32);
-                let low = self.values.store.extract(whole, 0, 16);
-                low == self.values.store.extract(whole, 16, 16)
+                let whole = self.core.values.bits(v, 32);
+                let low = self.core.values.store.extract(whole, 0, 16);
+                low == self.core.values.store.extract(whole, 16, 16)
             };
             if !uniform || !even {
                 let why = "it is combined with values that differ between elements";
-                return Err(self.layout(w, mask, pc, why));
+                return Err(self.core.layout(w, mask, pc, why));
             }
             of[k] = (0, v);
         }
         if let Some(tag) = tag {
             // A packed format is elementwise on the elements of the fragment only.
-            let wide = tag.what.ty.bits() == if halves { 16 } else { self.width(dst) as u32 };
+            let wide = tag.what.ty.bits()
+                == if halves {
+                    16
+                } else {
+                    self.core.width(dst) as u32
+                };
             if !wide {
-                return Err(self.layout(w, mask, pc, "it is read as another type"));
+                return Err(self.core.layout(w, mask, pc, "it is read as another type"));
             }
-            let history = self.fragments.history(name, of);
-            self.fragments.tags[w].insert(dst, Tag { history, ..tag });
+            let history = self.tasks.fragments.history(name, of);
+            self.tasks.fragments.tags[w].insert(dst, Tag { history, ..tag });
         }
         Ok(())
     }
@@ -155,10 +185,10 @@ impl Machine<'_> {
         what: Fragment,
         regs: &[RegId],
     ) -> Result<(), Stop> {
-        if self.known_layout(what) {
+        if self.core.known_layout(what) {
             return Ok(());
         }
-        let tags = &self.fragments.tags[w];
+        let tags = &self.tasks.fragments.tags[w];
         let first = tags.get(&regs[0]).copied();
         let one = regs.iter().enumerate().all(|(i, r)| {
             let t = tags.get(r);
@@ -172,44 +202,26 @@ impl Machine<'_> {
             return Ok(());
         }
         let filled = regs.iter().all(|r| !tags.contains_key(r));
-        let v = self.warps[w].get(regs[0], 0);
+        let v = self.core.threads.warps[w].get(regs[0], 0);
         let same = filled
             && regs
                 .iter()
-                .all(|r| (0..LANES).all(|lane| self.warps[w].get(*r, lane) == v));
+                .all(|r| (0..LANES).all(|lane| self.core.threads.warps[w].get(*r, lane) == v));
         let even = what.ty.bits() >= 32 || {
-            let whole = self.values.bits(v, 32);
+            let whole = self.core.values.bits(v, 32);
             let n = what.ty.bits() as u8;
-            let low = self.values.store.extract(whole, 0, n);
-            (1..32 / n).all(|i| self.values.store.extract(whole, i * n, n) == low)
+            let low = self.core.values.store.extract(whole, 0, n);
+            (1..32 / n).all(|i| self.core.values.store.extract(whole, i * n, n) == low)
         };
         if same && even {
             return Ok(());
         }
-        Err(self.layout(
+        Err(self.core.layout(
             w,
             u32::MAX,
             pc,
             "the registers are not one fragment in order",
         ))
-    }
-
-    /// The elements of a fragment by row and column.
-    fn gather(&mut self, w: usize, what: Fragment, regs: &[RegId]) -> Vec<TermId> {
-        let bits = what.ty.bits() as u8;
-        let n = (32 / bits as usize).max(1);
-        let (rows, cols) = what.extent();
-        let mut out = vec![TermId(0); rows as usize * cols as usize];
-        for (slot, r) in regs.iter().enumerate() {
-            for lane in 0..LANES {
-                let v = self.src(w, Src::Reg(*r), lane);
-                for e in 0..n {
-                    let t = self.matrix_element(v, what.ty, e);
-                    out[place(what, regs.len(), lane, slot, e)] = t;
-                }
-            }
-        }
-        out
     }
 
     /// Puts values into the registers of a fragment.
@@ -224,16 +236,16 @@ impl Machine<'_> {
                     let parts: Vec<TermId> = (0..n)
                         .map(|e| {
                             let v = values[place(what, regs.len(), lane, slot, e)];
-                            self.values.bits(v, bits)
+                            self.core.values.bits(v, bits)
                         })
                         .collect();
-                    let t = self.values.store.concat(&parts);
-                    self.values.of_bits(t)
+                    let t = self.core.values.store.concat(&parts);
+                    self.core.values.of_bits(t)
                 };
-                self.set(w, *r, lane, v);
+                self.core.set(w, *r, lane, v);
             }
-            if self.known_layout(what) {
-                self.fragments.tags[w].remove(r);
+            if self.core.known_layout(what) {
+                self.tasks.fragments.tags[w].remove(r);
                 continue;
             }
             let tag = Tag {
@@ -241,7 +253,7 @@ impl Machine<'_> {
                 slot: slot as u8,
                 history: 0,
             };
-            self.fragments.tags[w].insert(*r, tag);
+            self.tasks.fragments.tags[w].insert(*r, tag);
         }
     }
 
@@ -259,10 +271,10 @@ impl Machine<'_> {
             m.addr,
             &none,
         )?;
-        let v = self.src(w, m.stride, 0);
-        let v = self.values.of_bits_plain(v, 32);
+        let v = self.core.src(w, m.stride, 0);
+        let v = self.core.values.of_bits_plain(v, 32);
         let Val::Conc(stride) = v else {
-            self.data_dependent_address(w, u32::MAX, pc, v);
+            self.core.data_dependent_address(w, u32::MAX, pc, v);
             return Err(Stop::Finding);
         };
         let first = all.swap_remove(0);
@@ -272,21 +284,23 @@ impl Machine<'_> {
                 .iter()
                 .any(|t| (t.region, t.off) != (first.region, first.off))
             || (1..LANES).any(|l| {
-                let other = self.src(w, m.stride, l);
-                self.values.of_bits_plain(other, 32) != Val::Conc(stride)
+                let other = self.core.src(w, m.stride, l);
+                self.core.values.of_bits_plain(other, 32) != Val::Conc(stride)
             });
         if differ {
-            let site = self.site(pc, w, u32::MAX, "give different addresses or strides");
-            self.unknown(UnknownKind::Undefined, vec![site], || {
-                "the lanes of a warp must give wmma one address and one stride".into()
-            });
+            let site = site(pc, w, u32::MAX, "give different addresses or strides");
+            self.core
+                .found
+                .unknown(UnknownKind::Undefined, vec![site], || {
+                    "the lanes of a warp must give wmma one address and one stride".into()
+                });
             return Err(Stop::Finding);
         }
         let (rows, cols) = m.what.extent();
         let (lines, length) = if m.col { (cols, rows) } else { (rows, cols) };
         let size = m.what.ty.bits() as i64 / 8;
         let overlap = stride < u64::from(length);
-        let matrices = &mut self.fragments.matrices;
+        let matrices = &mut self.tasks.fragments.matrices;
         let line = |i: u32| {
             let at = (first.region, first.off);
             let which = if overlap { i + 1 } else { 0 };
@@ -346,7 +360,9 @@ impl Machine<'_> {
             self.order_line((w, pc), (line, by), (size, length), Kind::Read)?;
             for j in 0..length {
                 let at = line.off as u64 + (j * size) as u64;
-                let v = self.load_one(LaneAt { w, lane: 0, pc }, line.region, at, ty);
+                let v = self
+                    .core
+                    .load_one(LaneAt { w, lane: 0, pc }, line.region, at, ty);
                 let (row, col) = if m.col {
                     (j as usize, i)
                 } else {
@@ -355,7 +371,7 @@ impl Machine<'_> {
                 values[row * cols as usize + col] = v;
             }
         }
-        self.stats.accesses += values.len() as u64;
+        self.core.threads.stats.accesses += values.len() as u64;
         self.scatter(w, m.what, dsts, &values);
         Ok(())
     }
@@ -388,18 +404,18 @@ impl Machine<'_> {
         pc: Pc,
         (srcs, m): (&[RegId], &WmmaMove),
     ) -> Result<(), Stop> {
-        self.note_unset(w, pc);
+        self.core.values.note_unset(w, pc);
         self.expect_fragment(w, pc, m.what, srcs)?;
-        let values = self.gather(w, m.what, srcs);
+        let values = self.core.gather(w, m.what, srcs);
         let lines = self.wmma_lines(w, pc, m)?;
         let (rows, cols) = m.what.extent();
         let length = if m.col { rows } else { cols } as u32;
         let size = m.what.ty.bits() / 8;
         for (i, (line, by)) in lines.into_iter().enumerate() {
             let found = self.order_line((w, pc), (line, by), (size, length), Kind::Write)?;
-            self.note_role(w, pc, &line);
+            self.core.note_role(w, pc, &line);
             for c in &found {
-                self.add_race(c.otherwise, c);
+                self.sync.add_race(c.otherwise, c);
             }
             for j in 0..length {
                 let at = line.off as u64 + (j * size) as u64;
@@ -410,28 +426,28 @@ impl Machine<'_> {
                 };
                 let t = values[row * cols as usize + col];
                 let v = match m.what.ty {
-                    MatTy::Float(f) | MatTy::Packed(f) if self.values.has_bit_factors() => {
-                        self.values.of_factor(f, t)
+                    MatTy::Float(f) | MatTy::Packed(f) if self.core.values.has_bit_factors() => {
+                        self.core.values.of_factor(f, t)
                     }
-                    MatTy::Float(f) | MatTy::Packed(f) => self.values.real_number(f, t),
-                    MatTy::Int { .. } => self.values.of_bits(t),
+                    MatTy::Float(f) | MatTy::Packed(f) => self.core.values.real_number(f, t),
+                    MatTy::Int { .. } => self.core.values.of_bits(t),
                 };
-                let region = &mut self.regions[line.region.0 as usize];
-                region.store(&mut self.values, at, size, v);
+                let region = &mut self.core.memory.regions[line.region.0 as usize];
+                region.store(&mut self.core.values, at, size, v);
             }
         }
-        self.stats.accesses += values.len() as u64;
+        self.core.threads.stats.accesses += values.len() as u64;
         Ok(())
     }
 
     /// `wmma.mma`.
     pub(in crate::sim) fn wmma_mma(&mut self, w: usize, pc: Pc, m: &WmmaMma) -> Result<(), Stop> {
-        self.note_unset(w, pc);
+        self.core.values.note_unset(w, pc);
         for (what, regs) in [m.a, m.b, m.c].iter().zip(&m.srcs) {
             self.expect_fragment(w, pc, *what, regs)?;
         }
-        let a = self.gather(w, m.a, &m.srcs[0]);
-        let b = self.gather(w, m.b, &m.srcs[1]);
+        let a = self.core.gather(w, m.a, &m.srcs[0]);
+        let b = self.core.gather(w, m.b, &m.srcs[1]);
         let (rows, cols) = m.d.extent();
         let depth = m.a.extent().1 as usize;
         let cols = cols as usize;
@@ -440,12 +456,13 @@ impl Machine<'_> {
         if m.c.ty.bits() >= 32 {
             for (slot, r) in m.srcs[2].iter().enumerate() {
                 for lane in 0..LANES {
-                    c[place(m.c, m.srcs[2].len(), lane, slot, 0)] = self.warps[w].get(*r, lane);
+                    c[place(m.c, m.srcs[2].len(), lane, slot, 0)] =
+                        self.core.threads.warps[w].get(*r, lane);
                 }
             }
         } else if let MatTy::Float(f) = m.c.ty {
-            let reals = self.gather(w, m.c, &m.srcs[2]);
-            let values = reals.into_iter().map(|t| self.values.of_factor(f, t));
+            let reals = self.core.gather(w, m.c, &m.srcs[2]);
+            let values = reals.into_iter().map(|t| self.core.values.of_factor(f, t));
             c = values.collect();
         }
         if let MatTy::Float(from) = m.c.ty {
@@ -454,7 +471,7 @@ impl Machine<'_> {
                 depth: depth as u16,
                 factors: [m.a.ty, m.b.ty],
             };
-            self.values.begin_product(pc, product, from);
+            self.core.values.begin_product(pc, product, from);
         }
         let mut products = Vec::with_capacity(depth);
         let mut out = Vec::with_capacity(c.len());
@@ -466,14 +483,18 @@ impl Machine<'_> {
                 MatTy::Float(f) | MatTy::Packed(f) => {
                     let c = match m.c.ty {
                         MatTy::Float(g) if g != f => {
-                            let c = self.values.as_factor(c, g);
-                            self.values.of_factor(f, c)
+                            let c = self.core.values.as_factor(c, g);
+                            self.core.values.of_factor(f, c)
                         }
                         _ => c,
                     };
-                    self.values.accumulate(f, c, &products)
+                    self.core.values.accumulate(f, c, &products)
                 }
-                MatTy::Int { .. } => self.integer_sum(c, &products, (m.a.ty, m.b.ty), m.clamp),
+                MatTy::Int { .. } => {
+                    self.core
+                        .values
+                        .integer_sum(c, &products, (m.a.ty, m.b.ty), m.clamp)
+                }
             });
         }
         self.scatter(w, m.d, &m.dsts, &out);

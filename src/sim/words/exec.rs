@@ -4,9 +4,11 @@ use std::array::from_fn;
 
 use crate::kernel::{Cmp, FloatMods, FloatOp, FloatTest, Fmt, NumTy, Op, Pc, Rnd};
 use crate::number::{self, AnyOrder};
-use crate::sim::machine::Machine;
+use crate::sim::at::site;
+use crate::sim::machine::Core;
 use crate::sim::region::{RegionId, SHARED};
 use crate::sim::val::Val;
+use crate::sim::value::Values;
 use crate::sim::warp::lanes;
 use crate::sim::{UnknownKind, int};
 use crate::term::word::{Does, Operation};
@@ -14,7 +16,44 @@ use crate::term::{ICmp, TermId};
 
 use super::FloatSums;
 
-impl Machine<'_> {
+impl Values {
+    /// A comparison of floats that are words.
+    pub(in crate::sim) fn compare_words(
+        &mut self,
+        pc: Pc,
+        (cmp, fmt, ftz): (Cmp, Fmt, bool),
+        [x, y]: [Val; 2],
+    ) -> TermId {
+        let mods = FloatMods {
+            ftz,
+            ..FloatMods::default()
+        };
+        let operands = [x, y].map(|v| self.bits(v, fmt.bits() as u8));
+        let operation = Operation::new(Does::Compare(cmp), (fmt, fmt), mods);
+        self.truth_word(pc, operation, &operands)
+    }
+
+    /// `testp` of a float that is a word.
+    pub(in crate::sim) fn test_word(
+        &mut self,
+        pc: Pc,
+        test: FloatTest,
+        fmt: Fmt,
+        v: Val,
+    ) -> TermId {
+        let operand = self.bits(v, fmt.bits() as u8);
+        let operation = Operation::new(Does::Test(test), (fmt, fmt), FloatMods::default());
+        self.truth_word(pc, operation, &[operand])
+    }
+
+    fn truth_word(&mut self, pc: Pc, operation: Operation, operands: &[TermId]) -> TermId {
+        let bit = self.word(pc, operation, operands);
+        let one = self.store.bits(1, 1);
+        self.store.icmp(ICmp::Eq, bit, one)
+    }
+}
+
+impl Core<'_> {
     /// Float arithmetic where floats are words.
     pub(in crate::sim) fn float_words(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
         let Op::Float {
@@ -34,7 +73,7 @@ impl Machine<'_> {
         for lane in lanes(exec) {
             let vals = src.map(|s| self.src(w, s, lane));
             if vals.contains(&Val::Unset) {
-                self.note_unset(w, pc);
+                self.values.note_unset(w, pc);
             }
             let whole: [TermId; 3] = from_fn(|i| match i < op.arity() {
                 true => self.values.bits(vals[i], bits * n),
@@ -52,41 +91,6 @@ impl Machine<'_> {
             let v = self.values.of_bits(t);
             self.set(w, *dst, lane, v);
         }
-    }
-
-    /// A comparison of floats that are words.
-    pub(in crate::sim) fn compare_words(
-        &mut self,
-        pc: Pc,
-        (cmp, fmt, ftz): (Cmp, Fmt, bool),
-        [x, y]: [Val; 2],
-    ) -> TermId {
-        let mods = FloatMods {
-            ftz,
-            ..FloatMods::default()
-        };
-        let operands = [x, y].map(|v| self.values.bits(v, fmt.bits() as u8));
-        let operation = Operation::new(Does::Compare(cmp), (fmt, fmt), mods);
-        self.truth_word(pc, operation, &operands)
-    }
-
-    /// `testp` of a float that is a word.
-    pub(in crate::sim) fn test_word(
-        &mut self,
-        pc: Pc,
-        test: FloatTest,
-        fmt: Fmt,
-        v: Val,
-    ) -> TermId {
-        let operand = self.values.bits(v, fmt.bits() as u8);
-        let operation = Operation::new(Does::Test(test), (fmt, fmt), FloatMods::default());
-        self.truth_word(pc, operation, &[operand])
-    }
-
-    fn truth_word(&mut self, pc: Pc, operation: Operation, operands: &[TermId]) -> TermId {
-        let bit = self.values.word(pc, operation, operands);
-        let one = self.values.store.bits(1, 1);
-        self.values.store.icmp(ICmp::Eq, bit, one)
     }
 
     /// `cvt` from or to a float, where floats are words; what the destination register holds.
@@ -128,7 +132,7 @@ impl Machine<'_> {
                 let v = self.values.of_bits(t_bits);
                 Some(match v {
                     Val::Conc(b) => Val::Conc(int::cvt_int(t, t, false, b, width)),
-                    v => self.int_to_int(t, t, false, v, width),
+                    v => self.values.int_to_int(t, t, false, v, width),
                 })
             }
             (NumTy::Int(f), NumTy::Float(t)) => {
@@ -167,7 +171,7 @@ impl Machine<'_> {
                 left: None,
                 exact: float(old).and_then(|x| AnyOrder::default().with(x, fmt)),
             };
-            let sums = self.float_updates.entry(place).or_insert_with(first);
+            let sums = self.memory.float_updates.entry(place).or_insert_with(first);
             // A store has put something else there, after all updates before and before all that come.
             if sums.left.is_some_and(|left| left != old) {
                 *sums = first();
@@ -176,8 +180,8 @@ impl Machine<'_> {
             let exact = sums.exact.zip(float(b));
             sums.exact = exact.and_then(|(sum, x)| sum.with(x, fmt));
             if sums.exact.is_none() && (sums.count > 2 || sums.count == 2 && !sums.from_zero) {
-                let site = self.site(pc, w, 1 << lane, "adds to memory");
-                self.unknown(UnknownKind::OrderDependent, vec![site], || {
+                let site = site(pc, w, 1 << lane, "adds to memory");
+                self.found.unknown(UnknownKind::OrderDependent, vec![site], || {
                     "several atomic additions of floats meet in one place: their order decides the bits"
                         .into()
                 });
@@ -202,7 +206,7 @@ impl Machine<'_> {
         }
         let t = self.values.store.concat(&parts);
         let new = self.values.of_bits(t);
-        if let Some(sums) = self.float_updates.get_mut(&place) {
+        if let Some(sums) = self.memory.float_updates.get_mut(&place) {
             sums.left = Some(new);
         }
         Some(new)
@@ -212,9 +216,10 @@ impl Machine<'_> {
     pub(in crate::sim) fn report_reals(&mut self) {
         let asked = self.values.words.as_ref().is_some_and(|w| w.asked_for_real);
         if asked {
-            self.unknown(UnknownKind::UnsupportedInstruction, Vec::new(), || {
-                "an instruction that the kernel executes has no model of its bits".into()
-            });
+            self.found
+                .unknown(UnknownKind::UnsupportedInstruction, Vec::new(), || {
+                    "an instruction that the kernel executes has no model of its bits".into()
+                });
         }
     }
 }

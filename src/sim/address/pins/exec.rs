@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::kernel::Space;
 use crate::sim::address::provenance::BaseId;
-use crate::sim::machine::Machine;
+use crate::sim::machine::Spaces;
 use crate::sim::region::SHARED;
 
 use super::{Asked, Pins};
@@ -12,7 +12,7 @@ use super::{Asked, Pins};
 /// Bytes between variables of shared memory that are laid out again.
 const GAP: u64 = 16;
 
-impl Machine<'_> {
+impl Spaces {
     /// Lays the variables of shared memory out again, with the pinned ones at their residues.
     pub(crate) fn pin(&mut self, pins: &Pins) {
         if pins.0.is_empty() {

@@ -1,6 +1,7 @@
 //! Arrivals and waits at the barriers of clusters.
 
 use crate::kernel::{ClusterOp, Pc, Scoped};
+use crate::sim::at::site;
 use crate::sim::machine::Machine;
 use crate::sim::step::Flow;
 use crate::sim::stop::Stop;
@@ -18,7 +19,7 @@ impl Machine<'_> {
 
     /// Warps of a cluster.
     fn cluster_warps(&self) -> usize {
-        self.warps.len() / self.cluster_barriers.len()
+        self.core.threads.warps.len() / self.sync.cluster_barriers.len()
     }
 
     /// `barrier.cluster.arrive` and `barrier.cluster.wait`.
@@ -33,10 +34,11 @@ impl Machine<'_> {
             ClusterOp::Arrive { aligned, .. } | ClusterOp::Wait { aligned } => *aligned,
             _ => return Ok(Flow::Next),
         };
-        if aligned && self.warps[w].live & !exec != 0 {
-            self.unaligned(w, exec, self.warps[w].live & !exec, pc)?;
+        if aligned && self.core.threads.warps[w].live & !exec != 0 {
+            self.core
+                .unaligned(w, exec, self.core.threads.warps[w].live & !exec, pc)?;
         }
-        self.effects += 1;
+        self.core.threads.effects += 1;
         match op {
             ClusterOp::Arrive { release, .. } => {
                 self.cluster_arrive(w, exec, pc, *release)?;
@@ -48,7 +50,7 @@ impl Machine<'_> {
 
     fn cluster_arrive(&mut self, w: usize, exec: u32, pc: Pc, release: bool) -> Result<(), Stop> {
         let (c, i) = self.in_cluster(w);
-        let of = self.cluster_barriers[c].of[i];
+        let of = self.sync.cluster_barriers[c].of[i];
         let again = (of.arrived | of.free) & exec;
         if again != 0 {
             let why =
@@ -56,33 +58,33 @@ impl Machine<'_> {
             return Err(self.cluster_misused(w, again, pc, why));
         }
         if release {
-            let clocks = &mut self.order.clocks;
+            let clocks = &mut self.sync.order.clocks;
             let all = clocks.live(w as u32) & !exec == 0;
             let snaps: Vec<_> = match all {
                 true => vec![clocks.publish_warp(w as u32)],
                 false => lanes(exec)
-                    .map(|l| clocks.publish(Tid(self.warps[w].first + l as u32)))
+                    .map(|l| clocks.publish(Tid(self.core.threads.warps[w].first + l as u32)))
                     .collect(),
             };
-            self.cluster_barriers[c].released.extend(snaps);
+            self.sync.cluster_barriers[c].released.extend(snaps);
         } else {
-            let cta = self.team.number(w) as u32;
-            for t in lanes(exec).map(|l| Tid(self.warps[w].first + l as u32)) {
-                let heads = self.patterns.released(t, cta, Scoped::Cluster);
-                self.cluster_barriers[c].fenced.extend(heads);
+            let cta = self.core.fixed.team.number(w) as u32;
+            for t in lanes(exec).map(|l| Tid(self.core.threads.warps[w].first + l as u32)) {
+                let heads = self.sync.patterns.released(t, cta, Scoped::Cluster);
+                self.sync.cluster_barriers[c].fenced.extend(heads);
             }
         }
-        let published = self.inits.published(w, exec);
-        self.cluster_barriers[c].inits.extend(published);
-        self.cluster_barriers[c].of[i].arrived |= exec;
-        self.cluster_barriers[c].at[i] = Some(pc);
+        let published = self.sync.inits.published(w, exec);
+        self.sync.cluster_barriers[c].inits.extend(published);
+        self.sync.cluster_barriers[c].of[i].arrived |= exec;
+        self.sync.cluster_barriers[c].at[i] = Some(pc);
         self.cluster_complete(c);
         Ok(())
     }
 
     fn cluster_wait(&mut self, w: usize, exec: u32, pc: Pc) -> Result<Flow, Stop> {
         let (c, i) = self.in_cluster(w);
-        let of = &mut self.cluster_barriers[c].of[i];
+        let of = &mut self.sync.cluster_barriers[c].of[i];
         let stray = exec & !(of.arrived | of.free);
         if stray != 0 {
             let why = "barrier.cluster.wait is executed without barrier.cluster.arrive before it";
@@ -91,8 +93,8 @@ impl Machine<'_> {
         let over = exec & of.free;
         of.free &= !over;
         of.waiting |= exec & !over;
-        self.warps[w].jump(exec, pc.0);
-        self.warps[w].blocked |= exec & !over;
+        self.core.threads.warps[w].jump(exec, pc.0);
+        self.core.threads.warps[w].blocked |= exec & !over;
         self.cluster_pass(c, w, over);
         Ok(Flow::Set)
     }
@@ -102,35 +104,35 @@ impl Machine<'_> {
         if mask == 0 {
             return;
         }
-        let clocks = &mut self.order.clocks;
-        clocks.acquire_warp(w as u32, mask, &self.cluster_barriers[c].before);
-        let cta = self.team.number(w) as u32;
-        for t in lanes(mask).map(|l| Tid(self.warps[w].first + l as u32)) {
-            for h in &self.cluster_barriers[c].fenced_before {
+        let clocks = &mut self.sync.order.clocks;
+        clocks.acquire_warp(w as u32, mask, &self.sync.cluster_barriers[c].before);
+        let cta = self.core.fixed.team.number(w) as u32;
+        for t in lanes(mask).map(|l| Tid(self.core.threads.warps[w].first + l as u32)) {
+            for h in &self.sync.cluster_barriers[c].fenced_before {
                 h.heard_by(clocks, (t, cta), Scoped::Cluster, None);
             }
         }
-        for e in &self.cluster_barriers[c].made {
+        for e in &self.sync.cluster_barriers[c].made {
             clocks.observe(*e, w as u32, mask);
         }
-        let over = self.cluster_barriers[c].over;
-        self.lifetimes.started(w, mask, over);
+        let over = self.sync.cluster_barriers[c].over;
+        self.sync.lifetimes.started(w, mask, over);
         for lane in lanes(mask) {
-            self.warps[w].pc[lane] += 1;
+            self.core.threads.warps[w].pc[lane] += 1;
         }
-        self.warps[w].blocked &= !mask;
+        self.core.threads.warps[w].blocked &= !mask;
     }
 
     /// Ends the phase if all threads that have not exited have arrived.
     pub(crate) fn cluster_complete(&mut self, c: usize) {
         let n = self.cluster_warps();
-        let all = |i: usize, of: &Of| self.warps[c * n + i].live & !of.arrived == 0;
-        let barrier = &self.cluster_barriers[c];
+        let all = |i: usize, of: &Of| self.core.threads.warps[c * n + i].live & !of.arrived == 0;
+        let barrier = &self.sync.cluster_barriers[c];
         let mut each = barrier.of.iter().enumerate();
         if !each.all(|(i, of)| all(i, of)) || barrier.of.iter().all(|of| of.arrived == 0) {
             return;
         }
-        let barrier = &mut self.cluster_barriers[c];
+        let barrier = &mut self.sync.cluster_barriers[c];
         barrier.over += 1;
         barrier.before = std::mem::take(&mut barrier.released);
         barrier.fenced_before = std::mem::take(&mut barrier.fenced);
@@ -149,7 +151,7 @@ impl Machine<'_> {
     /// The number of the phase in which lanes of a warp arrive next.
     pub(in crate::sim::cluster) fn next_phase(&self, w: usize, mask: u32) -> u64 {
         let (c, i) = self.in_cluster(w);
-        let barrier = &self.cluster_barriers[c];
+        let barrier = &self.sync.cluster_barriers[c];
         barrier.over + 1 + u64::from(barrier.of[i].arrived & mask != 0)
     }
 
@@ -162,12 +164,14 @@ impl Machine<'_> {
     /// What a lane waits for, and who is missing, for a report of a deadlock.
     pub(crate) fn cluster_waits(&self, w: usize, lane: usize) -> Option<String> {
         let (c, i) = self.in_cluster(w);
-        let barrier = &self.cluster_barriers[c];
+        let barrier = &self.sync.cluster_barriers[c];
         if barrier.of[i].waiting >> lane & 1 == 0 {
             return None;
         }
         let n = self.cluster_warps();
-        let late = |(j, of): (usize, &Of)| (self.warps[c * n + j].live & !of.arrived).count_ones();
+        let late = |(j, of): (usize, &Of)| {
+            (self.core.threads.warps[c * n + j].live & !of.arrived).count_ones()
+        };
         let missing: u32 = barrier.of.iter().enumerate().map(late).sum();
         Some(format!(
             "waits at the barrier of the cluster: {missing} threads have not arrived"
@@ -176,11 +180,12 @@ impl Machine<'_> {
 
     fn cluster_misused(&mut self, w: usize, mask: u32, pc: Pc, why: &str) -> Stop {
         let (c, i) = self.in_cluster(w);
-        let before = self.cluster_barriers[c].at[i];
-        let first = before.map(|at| self.site(at, w, mask, "arrives"));
-        let here = self.site(pc, w, mask, "is executed");
+        let before = self.sync.cluster_barriers[c].at[i];
+        let first = before.map(|at| site(at, w, mask, "arrives"));
+        let here = site(pc, w, mask, "is executed");
         let sites = first.into_iter().chain([here]).collect();
-        self.defect(DefectKind::BarrierMisuse, sites, || why.into());
+        self.core
+            .defect(DefectKind::BarrierMisuse, sites, || why.into());
         Stop::Finding
     }
 }

@@ -1,38 +1,14 @@
 //! Initialisations of objects, as they are published to a cluster.
 
 use crate::kernel::Pc;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Machine, Synchronisation};
 use crate::sim::place::Target;
 use crate::sim::race::{Kind, SameWrite};
 use crate::sim::stop::Stop;
 
 use super::Init;
 
-impl Machine<'_> {
-    /// Lanes make objects at these places.
-    pub(crate) fn order_inits(
-        &mut self,
-        (w, exec, pc): (usize, u32, Pc),
-        targets: &[Target],
-    ) -> Result<Vec<(usize, SameWrite)>, Stop> {
-        if !self.inits.on {
-            return self.order_accesses((w, pc), targets, (8, 1), Kind::Write, false);
-        }
-        let agents = self.order.clocks.fork(w as u32);
-        self.order.agent = Some(agents);
-        let found = self.order_accesses((w, pc), targets, (8, 1), Kind::Write, false);
-        self.order.agent = None;
-        self.order.clocks.join(agents, exec);
-        let open = targets.iter().map(|t| Init {
-            w,
-            lane: t.lane,
-            agents,
-            at: t.off as u64,
-        });
-        self.inits.open.extend(open);
-        found
-    }
-
+impl Synchronisation {
     /// Lanes execute `fence.mbarrier_init`.
     pub(crate) fn publish_inits(&mut self, w: usize, exec: u32) {
         if !self.inits.on {
@@ -50,5 +26,31 @@ impl Machine<'_> {
         }
         let fenced = self.inits.fenced.entry(w).or_default();
         fenced.push((exec, event));
+    }
+}
+
+impl Machine<'_> {
+    /// Lanes make objects at these places.
+    pub(crate) fn order_inits(
+        &mut self,
+        (w, exec, pc): (usize, u32, Pc),
+        targets: &[Target],
+    ) -> Result<Vec<(usize, SameWrite)>, Stop> {
+        if !self.sync.inits.on {
+            return self.order_accesses((w, pc), targets, (8, 1), Kind::Write, false);
+        }
+        let agents = self.sync.order.clocks.fork(w as u32);
+        self.sync.order.agent = Some(agents);
+        let found = self.order_accesses((w, pc), targets, (8, 1), Kind::Write, false);
+        self.sync.order.agent = None;
+        self.sync.order.clocks.join(agents, exec);
+        let open = targets.iter().map(|t| Init {
+            w,
+            lane: t.lane,
+            agents,
+            at: t.off as u64,
+        });
+        self.sync.inits.open.extend(open);
+        found
     }
 }

@@ -12,7 +12,10 @@ impl Machine<'_> {
         exec: u32,
         (sem, scope, only): (Sem, Scope, Option<Restricted>),
     ) {
-        let (cta, ctas) = (self.team.number(w) as u32, self.team.len() as u32);
+        let (cta, ctas) = (
+            self.core.fixed.team.number(w) as u32,
+            self.core.fixed.team.len() as u32,
+        );
         let own = only.map(|_| Layer::SharedOf(cta));
         let takes: Vec<_> = match (sem, only) {
             (Sem::Release, _) => Vec::new(),
@@ -21,8 +24,9 @@ impl Machine<'_> {
         };
         let gives = (sem != Sem::Acquire).then_some(own);
         let lanes = (w as u32, exec, cta);
-        let clocks = &mut self.order.clocks;
-        self.patterns
+        let clocks = &mut self.sync.order.clocks;
+        self.sync
+            .patterns
             .fence(clocks, lanes, scope.into(), &takes, gives);
     }
 }

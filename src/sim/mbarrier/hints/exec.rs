@@ -1,6 +1,7 @@
 //! Arrivals and waits that order less than it seems, as they are noted and told.
 
 use crate::kernel::{Pc, Scoped};
+use crate::sim::at::site;
 use crate::sim::machine::Machine;
 use crate::sim::mbarrier::heads::has_restricted_fence;
 use crate::sim::region::{RegionId, SHARED};
@@ -18,19 +19,24 @@ impl Machine<'_> {
         b: u32,
         sites: &mut Vec<Site>,
     ) -> Option<String> {
-        let cta = |t: u32| self.team.number(t as usize / crate::sim::warp::LANES);
+        let cta = |t: u32| {
+            self.core
+                .fixed
+                .team
+                .number(t as usize / crate::sim::warp::LANES)
+        };
         let apart = cta(a) != cta(b);
         let counts = |l: Less| match l {
             Less::Copies | Less::Relaxed => true,
             Less::Scope(reach) => apart && reach != Scoped::Cluster,
         };
-        let wait = self.weak.waits.get(&Tid(b));
+        let wait = self.sync.weak.waits.get(&Tid(b));
         // What a scope leaves out matters where the later thread waited at the same mbarrier.
         let met = |x: &&(Pc, u64, Less)| match x.2 {
             Less::Scope(_) => wait.is_some_and(|w| w.1 == x.1),
             Less::Copies | Less::Relaxed => true,
         };
-        let arrival = self.weak.arrivals.get(&Tid(a)).filter(|x| counts(x.2));
+        let arrival = self.sync.weak.arrivals.get(&Tid(a)).filter(|x| counts(x.2));
         let arrival = arrival.filter(met);
         let wait = wait.filter(|x| counts(x.2));
         let (who, (pc, at, less), arrives) = match (arrival, wait) {
@@ -38,7 +44,7 @@ impl Machine<'_> {
             (None, Some(x)) => (b, *x, false),
             (None, None) => return None,
         };
-        let barrier = self.place(SHARED, at, 8);
+        let barrier = self.core.place(SHARED, at, 8);
         let (does, word) = match arrives {
             true => ("arrives at", "release"),
             false => ("waits for", "acquire"),
@@ -47,18 +53,28 @@ impl Machine<'_> {
             who as usize / crate::sim::warp::LANES,
             who as usize % crate::sim::warp::LANES,
         );
-        sites.push(self.site(pc, w, 1 << l, format!("{does} the mbarrier {barrier}")));
-        let (who, other) = (self.team.name(who), cta(if arrives { b } else { a }));
+        sites.push(site(
+            pc,
+            w,
+            1 << l,
+            format!("{does} the mbarrier {barrier}"),
+        ));
+        let (who, other) = (
+            self.core.fixed.team.name(who),
+            cta(if arrives { b } else { a }),
+        );
         Some(match less {
             Less::Copies => format!(
                 "thread {who} publishes its cp.async alone by cp.async.mbarrier.arrive at mbarrier {barrier}: an \
                  mbarrier.arrive after what it stored is missing (count it, or fill by cp.async with a source size of 0)"
             ),
-            Less::Relaxed if region != SHARED && has_restricted_fence(self.kernel) => format!(
-                "the fences beside the relaxed operations on mbarrier {barrier} are restricted to shared memory, and {} is \
+            Less::Relaxed if region != SHARED && has_restricted_fence(self.core.fixed.kernel) => {
+                format!(
+                    "the fences beside the relaxed operations on mbarrier {barrier} are restricted to shared memory, and {} is \
                  not there",
-                self.place(region, offset, 4)
-            ),
+                    self.core.place(region, offset, 4)
+                )
+            }
             Less::Relaxed => match arrives {
                 true => format!(
                     "the relaxed arrival of thread {who} at mbarrier {barrier} publishes nothing: fence.acq_rel.cluster \

@@ -10,7 +10,7 @@ use crate::kernel::operands::uses;
 use crate::kernel::{BarKind, Op, Pc, RegId, Sem};
 use crate::sim::Tid;
 use crate::sim::address::provenance::Prov;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine, Synchronisation, Threads};
 use crate::sim::memory::extend;
 use crate::sim::step::{Flow, UNCONDITIONAL, Under};
 use crate::sim::stop::Stop;
@@ -32,115 +32,45 @@ const SURER: u32 = 4;
 /// Instructions of the longest walk through a body.
 const MAX_WALK: usize = 1 << 12;
 
-impl Machine<'_> {
-    /// Lanes come to an instruction at which they are held; false if they need not be.
-    pub(crate) fn hold(&mut self, w: usize, mask: u32, exec: u32, pc: Pc, under: &Under) -> bool {
-        let held = &self.strong.held;
-        if !self.strong.on || !held.stops(pc) || held.granted.is_some() || under.mask != 0 {
-            return false;
-        }
-        self.warps[w].jump(mask & !exec, pc.0 + 1);
-        self.warps[w].jump(exec, pc.0);
-        self.warps[w].blocked |= exec;
-        self.warps[w].held |= exec;
-        let new = lanes(exec).map(|lane| Waiting { w, lane, pc });
-        self.strong.held.waiting.extend(new);
-        true
+impl Threads {
+    /// Each warp had several turns, and all of them ended in loops that only wait.
+    pub(crate) fn all_wait(&self, turns: u32) -> bool {
+        turns as usize > SURER as usize * SURE_TURNS * (self.warps.len() + 1)
     }
+}
 
-    /// The word that a lane is held at, and its size.
-    pub(crate) fn held_at(&mut self, w: usize, lane: usize, pc: Pc) -> Option<(Key, u32)> {
-        let (access, addr, packed) = match &self.inst(pc).op {
-            Op::Ld { access, addr, .. } => (*access, *addr, 1),
-            Op::Atom {
-                access,
-                addr,
-                lanes,
-                srcs,
-                ..
-            } if srcs.len() == 1 => (*access, *addr, u32::from(*lanes)),
-            Op::St {
-                access, addr, srcs, ..
-            } if srcs.len() == 1 => (*access, *addr, 1),
-            _ => return None,
+impl Synchronisation {
+    /// An old value is doubtful if its reader executed a `fence.sc` before, and another thread one after it made or
+    /// saw a write that the reader misses, or after such a thread is known to have: if that fence is the first of
+    /// the two, the old value is excluded (PTX ISA, 8.9.3 to 8.9.5), and which is first is not looked into.
+    fn note_doubt(&mut self, key: &Key, observed: Option<usize>, t: Tid) {
+        let strong = &self.strong;
+        let Some(l) = strong.locations.get(key) else {
+            return;
         };
-        let bytes = access.ty.bits() / 8 * packed;
-        let who = (w, 1 << lane, pc);
-        let targets = self
-            .all_targets(who, access.space, addr, &UNCONDITIONAL, bytes)
-            .ok()?;
-        match targets[..] {
-            [t] if t.cond.is_none() && t.off >= 0 && bytes <= 8 => Some((
-                Key {
-                    region: t.region,
-                    off: t.off as u64,
-                },
-                bytes,
-            )),
-            _ => None,
+        let fenced = strong.sequential.get(&t).is_some_and(|n| *n > 0);
+        let later = observed.map_or(0, |i| i + 1);
+        if !fenced || later >= l.writes.len() || strong.doubtful {
+            return;
         }
-    }
-
-    /// What a lane that is held can do.
-    pub(crate) fn judge(&mut self, w: usize, lane: usize, pc: Pc) -> Ready {
-        let waits = self.strong.awaits.by_access.contains_key(&pc);
-        let reads = matches!(self.inst(pc).op, Op::Ld { .. });
-        let Some((key, bytes)) = self.held_at(w, lane, pc) else {
-            return match (waits, reads) {
-                (true, _) => Ready::Open,
-                (false, true) => Ready::Reads,
-                (false, false) => Ready::Updates,
+        let saw = |i: usize| l.reads.iter().filter(move |r| r.after > i).map(|r| r.by);
+        let doubtful = strong.fences.iter().any(|(fence, head)| {
+            let before = |a: At| match a.who == fence.who {
+                true => a.at <= fence.at,
+                false => a.at.0 < head.known[a.who.0 as usize],
             };
-        };
-        if !waits {
-            return match reads {
-                true => Ready::Reads,
-                false => Ready::Updates,
-            };
-        }
-        let Some(v) = self.word_at(key, bytes, pc) else {
-            return Ready::Open;
-        };
-        let Some(passes) = self.ends_wait((w, lane), pc, v) else {
-            return Ready::Open;
-        };
-        let new = self.after_step((w, lane), pc, v);
-        let mask = u64::MAX >> (64 - 8 * bytes);
-        match (new.map(|n| n & mask == v & mask), passes) {
-            (Some(true), true) => match self.strong.awaits.by_access[&pc].is_used {
-                true => Ready::Chooses,
-                false => Ready::Reads,
-            },
-            (Some(true), false) => Ready::No,
-            (Some(false), true) => Ready::Updates,
-            // A round that changes memory is more than waiting.
-            (Some(false), false) | (None, _) => Ready::Open,
-        }
+            let missed = l.writes.iter().enumerate().skip(later);
+            let mut missed = missed.map(|(i, w)| before(w.by) || saw(i).any(before));
+            fence.who != t && missed.any(|m| m)
+        });
+        self.strong.doubtful = doubtful;
     }
+}
 
-    /// The loops of the kernel that wait, looked for when they are first asked for.
-    pub(in crate::sim) fn awaits(&mut self) -> Arc<Awaits> {
-        if !self.strong.on && self.strong.awaits.by_access.is_empty() {
-            self.strong.awaits = Arc::new(awaits(self.kernel));
-        }
-        self.strong.awaits.clone()
-    }
-
-    /// For how many turns in a row, that did nothing, the last one of them ended in a loop that only waits.
-    pub(crate) fn turns_in_waits(&mut self, pc: Pc, idle: u32, before: u32) -> u32 {
-        let awaits = self.awaits();
-        let mut all = awaits.by_access.iter();
-        let waits = all.any(|(access, wait)| *access == pc || wait.body.contains(&pc.0));
-        match idle > 0 {
-            true if waits => before + SURER,
-            true if self.polls_in_loop(pc) => before + 1,
-            _ => 0,
-        }
-    }
-
+impl Core<'_> {
     /// True if a loop around an instruction reads by a strong load, so that it may go on until another thread writes.
     fn polls_in_loop(&self, pc: Pc) -> bool {
-        let kernel = self.kernel;
+        let kernel = self.fixed.kernel;
         let polls = |op: &Op| match op {
             Op::Ld { access, .. } => access.volatile || access.sem != Sem::Weak,
             _ => false,
@@ -173,11 +103,6 @@ impl Machine<'_> {
         let insts = kernel.insts.iter().zip(after.iter().zip(&before));
         let mut around = insts.filter(|(_, (a, b))| **a && **b);
         around.any(|(inst, _)| polls(&inst.op))
-    }
-
-    /// Each warp had several turns, and all of them ended in loops that only wait.
-    pub(crate) fn all_wait(&self, turns: u32) -> bool {
-        turns as usize > SURER as usize * SURE_TURNS * (self.warps.len() + 1)
     }
 
     /// What a step leaves in its word.
@@ -222,28 +147,142 @@ impl Machine<'_> {
         let v = extend(&mut self.values, read, ty, width);
         self.set(w, d, lane, v);
     }
+}
+
+impl Machine<'_> {
+    /// Lanes come to an instruction at which they are held; false if they need not be.
+    pub(crate) fn hold(&mut self, w: usize, mask: u32, exec: u32, pc: Pc, under: &Under) -> bool {
+        let held = &self.sync.strong.held;
+        if !self.sync.strong.on || !held.stops(pc) || held.granted.is_some() || under.mask != 0 {
+            return false;
+        }
+        self.core.threads.warps[w].jump(mask & !exec, pc.0 + 1);
+        self.core.threads.warps[w].jump(exec, pc.0);
+        self.core.threads.warps[w].blocked |= exec;
+        self.core.threads.warps[w].held |= exec;
+        let new = lanes(exec).map(|lane| Waiting { w, lane, pc });
+        self.sync.strong.held.waiting.extend(new);
+        true
+    }
+
+    /// The word that a lane is held at, and its size.
+    pub(crate) fn held_at(&mut self, w: usize, lane: usize, pc: Pc) -> Option<(Key, u32)> {
+        let (access, addr, packed) = match &self.core.inst(pc).op {
+            Op::Ld { access, addr, .. } => (*access, *addr, 1),
+            Op::Atom {
+                access,
+                addr,
+                lanes,
+                srcs,
+                ..
+            } if srcs.len() == 1 => (*access, *addr, u32::from(*lanes)),
+            Op::St {
+                access, addr, srcs, ..
+            } if srcs.len() == 1 => (*access, *addr, 1),
+            _ => return None,
+        };
+        let bytes = access.ty.bits() / 8 * packed;
+        let who = (w, 1 << lane, pc);
+        let targets = self
+            .all_targets(who, access.space, addr, &UNCONDITIONAL, bytes)
+            .ok()?;
+        match targets[..] {
+            [t] if t.cond.is_none() && t.off >= 0 && bytes <= 8 => Some((
+                Key {
+                    region: t.region,
+                    off: t.off as u64,
+                },
+                bytes,
+            )),
+            _ => None,
+        }
+    }
+
+    /// What a lane that is held can do.
+    pub(crate) fn judge(&mut self, w: usize, lane: usize, pc: Pc) -> Ready {
+        let waits = self.sync.strong.awaits.by_access.contains_key(&pc);
+        let reads = matches!(self.core.inst(pc).op, Op::Ld { .. });
+        let Some((key, bytes)) = self.held_at(w, lane, pc) else {
+            return match (waits, reads) {
+                (true, _) => Ready::Open,
+                (false, true) => Ready::Reads,
+                (false, false) => Ready::Updates,
+            };
+        };
+        if !waits {
+            return match reads {
+                true => Ready::Reads,
+                false => Ready::Updates,
+            };
+        }
+        let Some(v) = self.core.word_at(key, bytes, pc) else {
+            return Ready::Open;
+        };
+        let Some(passes) = self.ends_wait((w, lane), pc, v) else {
+            return Ready::Open;
+        };
+        let new = self.core.after_step((w, lane), pc, v);
+        let mask = u64::MAX >> (64 - 8 * bytes);
+        match (new.map(|n| n & mask == v & mask), passes) {
+            (Some(true), true) => match self.sync.strong.awaits.by_access[&pc].is_used {
+                true => Ready::Chooses,
+                false => Ready::Reads,
+            },
+            (Some(true), false) => Ready::No,
+            (Some(false), true) => Ready::Updates,
+            // A round that changes memory is more than waiting.
+            (Some(false), false) | (None, _) => Ready::Open,
+        }
+    }
+
+    /// The loops of the kernel that wait, looked for when they are first asked for.
+    pub(in crate::sim) fn awaits(&mut self) -> Arc<Awaits> {
+        if !self.sync.strong.on && self.sync.strong.awaits.by_access.is_empty() {
+            self.sync.strong.awaits = Arc::new(awaits(self.core.fixed.kernel));
+        }
+        self.sync.strong.awaits.clone()
+    }
+
+    /// For how many turns in a row, that did nothing, the last one of them ended in a loop that only waits.
+    pub(crate) fn turns_in_waits(&mut self, pc: Pc, idle: u32, before: u32) -> u32 {
+        let awaits = self.awaits();
+        let mut all = awaits.by_access.iter();
+        let waits = all.any(|(access, wait)| *access == pc || wait.body.contains(&pc.0));
+        match idle > 0 {
+            true if waits => before + SURER,
+            true if self.core.polls_in_loop(pc) => before + 1,
+            _ => 0,
+        }
+    }
 
     /// What is made of an old value up to the next instruction with an effect: where that is, and what is live there.
     pub(crate) fn class_of(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<Class> {
-        let awaits = self.strong.awaits.clone();
+        let awaits = self.sync.strong.awaits.clone();
         let live = awaits.live.as_ref()?;
         let mut saved: Vec<(RegId, Val, Prov)> = Vec::new();
         let mut save = |m: &Self, r: RegId| {
             if !saved.iter().any(|s| s.0 == r) {
-                saved.push((r, m.warps[w].get(r, lane), m.warps[w].prov(r, lane)));
+                saved.push((
+                    r,
+                    m.core.threads.warps[w].get(r, lane),
+                    m.core.threads.warps[w].prov(r, lane),
+                ));
             }
         };
-        let (from, blocked) = (self.warps[w].pc[lane], self.warps[w].blocked);
-        self.warps[w].blocked &= !(1 << lane);
-        self.inst(pc).op.defs(&mut |r| save(self, r));
-        self.set_result((w, lane), pc, v);
+        let (from, blocked) = (
+            self.core.threads.warps[w].pc[lane],
+            self.core.threads.warps[w].blocked,
+        );
+        self.core.threads.warps[w].blocked &= !(1 << lane);
+        self.core.inst(pc).op.defs(&mut |r| save(self, r));
+        self.core.set_result((w, lane), pc, v);
         let mut at = Pc(pc.0 + 1);
         let mut ended = None;
         for _ in 0..MAX_WALK {
-            let inst = self.inst(at);
+            let inst = self.core.inst(at);
             let known = inst
                 .guard
-                .is_none_or(|g| self.warps[w].symbolic(g.reg) >> lane & 1 == 0);
+                .is_none_or(|g| self.core.threads.warps[w].symbolic(g.reg) >> lane & 1 == 0);
             let jumps = matches!(inst.op, Op::Bra { .. });
             if !known || !jumps && !inst.op.is_pure() {
                 ended = Some(at).filter(|_| known);
@@ -253,7 +292,7 @@ impl Machine<'_> {
             at = match self.step(w, 1 << lane, at) {
                 Ok(Flow::Next) => Pc(at.0 + 1),
                 Ok(Flow::Jump(to)) => to,
-                Ok(Flow::Set) => Pc(self.warps[w].pc[lane]),
+                Ok(Flow::Set) => Pc(self.core.threads.warps[w].pc[lane]),
                 Err(_) => break,
             };
         }
@@ -262,7 +301,7 @@ impl Machine<'_> {
             if let Some((at, regs)) = &mut out
                 && live.before(at.0, r)
             {
-                let held = match self.warps[w].get(r, lane) {
+                let held = match self.core.threads.warps[w].get(r, lane) {
                     // Bits that nobody looks at are alike.
                     Val::Conc(v) => Val::Conc(v & awaits.demanded[r.0 as usize]),
                     v => v,
@@ -270,11 +309,11 @@ impl Machine<'_> {
                 regs.push((r, held));
             }
         }
-        self.warps[w].pc[lane] = from;
-        self.warps[w].blocked = blocked;
+        self.core.threads.warps[w].pc[lane] = from;
+        self.core.threads.warps[w].blocked = blocked;
         for (r, v, p) in saved {
-            self.set(w, r, lane, v);
-            self.set_prov(w, r, 1 << lane, p);
+            self.core.set(w, r, lane, v);
+            self.core.set_prov(w, r, 1 << lane, p);
         }
         if let Some((_, regs)) = &mut out {
             regs.sort_unstable_by_key(|r| r.0.0);
@@ -284,7 +323,7 @@ impl Machine<'_> {
 
     /// Does a value end the loop that waits at an instruction? `None` if that is not known.
     pub(crate) fn ends_wait(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<bool> {
-        let awaits = self.strong.awaits.clone();
+        let awaits = self.sync.strong.awaits.clone();
         let wait = awaits.by_access.get(&pc)?;
         let mut told = None;
         let read = Some((pc, v));
@@ -313,13 +352,13 @@ impl Machine<'_> {
     ) -> Option<bool> {
         let mut written: FxHashSet<RegId> = FxHashSet::default();
         for at in wait.body.iter().chain(&wait.polls) {
-            self.inst(Pc(*at)).op.defs(&mut |r| {
+            self.core.inst(Pc(*at)).op.defs(&mut |r| {
                 written.insert(r);
             });
         }
         // A first look is no poll.
         if let Some((pc, _)) = read {
-            self.inst(pc).op.defs(&mut |r| {
+            self.core.inst(pc).op.defs(&mut |r| {
                 written.insert(r);
             });
         }
@@ -328,22 +367,25 @@ impl Machine<'_> {
             .map(|r| {
                 (
                     *r,
-                    self.warps[w].get(*r, lane),
-                    self.warps[w].prov(*r, lane),
+                    self.core.threads.warps[w].get(*r, lane),
+                    self.core.threads.warps[w].prov(*r, lane),
                 )
             })
             .collect();
-        let (at, blocked) = (self.warps[w].pc[lane], self.warps[w].blocked);
-        self.warps[w].blocked &= !(1 << lane);
+        let (at, blocked) = (
+            self.core.threads.warps[w].pc[lane],
+            self.core.threads.warps[w].blocked,
+        );
+        self.core.threads.warps[w].blocked &= !(1 << lane);
         if let Some((pc, v)) = read {
-            self.set_result((w, lane), pc, v);
+            self.core.set_result((w, lane), pc, v);
         }
         let out = self.walk_body((w, lane), (from, read.map(|r| r.0)), wait, told);
-        self.warps[w].pc[lane] = at;
-        self.warps[w].blocked = blocked;
+        self.core.threads.warps[w].pc[lane] = at;
+        self.core.threads.warps[w].blocked = blocked;
         for (r, v, p) in saved {
-            self.set(w, r, lane, v);
-            self.set_prov(w, r, 1 << lane, p);
+            self.core.set(w, r, lane, v);
+            self.core.set_prov(w, r, 1 << lane, p);
         }
         out
     }
@@ -371,14 +413,14 @@ impl Machine<'_> {
             if !wait.body.contains(&at.0) {
                 return Some(true);
             }
-            let inst = self.inst(at);
+            let inst = self.core.inst(at);
             if wait.silent.contains(&at.0) {
                 // Both ways lead back; a clock may have been asked.
                 at.0 += 1;
                 continue;
             }
             if let Some(g) = inst.guard
-                && self.warps[w].symbolic(g.reg) >> lane & 1 == 1
+                && self.core.threads.warps[w].symbolic(g.reg) >> lane & 1 == 1
             {
                 return None;
             }
@@ -397,17 +439,17 @@ impl Machine<'_> {
             } = inst.op
             {
                 // The others vote for what this thread finds.
-                let Val::Conc(v) = self.truth(w, src, lane) else {
+                let Val::Conc(v) = self.core.truth(w, src, lane) else {
                     return None;
                 };
-                self.set(w, dst, lane, Val::Conc(v));
+                self.core.set(w, dst, lane, Val::Conc(v));
                 at.0 += 1;
                 continue;
             }
             at = match self.step(w, 1 << lane, at).ok()? {
                 Flow::Next => Pc(at.0 + 1),
                 Flow::Jump(to) => to,
-                Flow::Set => Pc(self.warps[w].pc[lane]),
+                Flow::Set => Pc(self.core.threads.warps[w].pc[lane]),
             };
         }
         None
@@ -415,10 +457,10 @@ impl Machine<'_> {
 
     /// The registers that a loop that waits depends on.
     pub(crate) fn snapshot_of(&self, (w, lane): (usize, usize), pc: Pc) -> Option<Snapshot> {
-        let awaits = self.strong.awaits.clone();
+        let awaits = self.sync.strong.awaits.clone();
         let mut all: FxHashSet<RegId> = FxHashSet::default();
         for at in awaits.by_access.get(&pc)?.body.iter().chain([&pc.0]) {
-            let inst = self.inst(Pc(*at));
+            let inst = self.core.inst(Pc(*at));
             // What differs between threads beside their registers.
             if matches!(inst.op, Op::Special { .. }) {
                 return None;
@@ -431,7 +473,7 @@ impl Machine<'_> {
         all.sort_unstable_by_key(|r| r.0);
         Some(
             all.iter()
-                .map(|r| (*r, self.warps[w].get(*r, lane)))
+                .map(|r| (*r, self.core.threads.warps[w].get(*r, lane)))
                 .collect(),
         )
     }
@@ -450,52 +492,26 @@ impl Machine<'_> {
             .map(|(r, _)| {
                 (
                     *r,
-                    self.warps[w].get(*r, lane),
-                    self.warps[w].prov(*r, lane),
+                    self.core.threads.warps[w].get(*r, lane),
+                    self.core.threads.warps[w].prov(*r, lane),
                 )
             })
             .collect();
         for (r, v) in of {
-            self.set(w, *r, lane, *v);
+            self.core.set(w, *r, lane, *v);
         }
         let out = self.ends_wait(by, pc, v);
         for (r, v, p) in saved {
-            self.set(w, r, lane, v);
-            self.set_prov(w, r, 1 << lane, p);
+            self.core.set(w, r, lane, v);
+            self.core.set_prov(w, r, 1 << lane, p);
         }
         out
-    }
-
-    /// An old value is doubtful if its reader executed a `fence.sc` before, and another thread one after it made or
-    /// saw a write that the reader misses, or after such a thread is known to have: if that fence is the first of
-    /// the two, the old value is excluded (PTX ISA, 8.9.3 to 8.9.5), and which is first is not looked into.
-    fn note_doubt(&mut self, key: &Key, observed: Option<usize>, t: Tid) {
-        let strong = &self.strong;
-        let Some(l) = strong.locations.get(key) else {
-            return;
-        };
-        let fenced = strong.sequential.get(&t).is_some_and(|n| *n > 0);
-        let later = observed.map_or(0, |i| i + 1);
-        if !fenced || later >= l.writes.len() || strong.doubtful {
-            return;
-        }
-        let saw = |i: usize| l.reads.iter().filter(move |r| r.after > i).map(|r| r.by);
-        let doubtful = strong.fences.iter().any(|(fence, head)| {
-            let before = |a: At| match a.who == fence.who {
-                true => a.at <= fence.at,
-                false => a.at.0 < head.known[a.who.0 as usize],
-            };
-            let missed = l.writes.iter().enumerate().skip(later);
-            let mut missed = missed.map(|(i, w)| before(w.by) || saw(i).any(before));
-            fence.who != t && missed.any(|m| m)
-        });
-        self.strong.doubtful = doubtful;
     }
 
     /// True for a look that only delays a try of the same word which comes next: whatever it sees, the try comes
     /// to the word, waits there, and what the thread learns it learns there.
     pub(crate) fn only_delays(&mut self, w: usize, lane: usize, pc: Pc) -> bool {
-        let wait = self.strong.awaits.by_access.get(&pc);
+        let wait = self.sync.strong.awaits.by_access.get(&pc);
         let Some(tries) = wait.and_then(|a| a.delays) else {
             return false;
         };
@@ -505,10 +521,10 @@ impl Machine<'_> {
 
     /// Chooses which of several values a read gives, and keeps the last write that an old one misses.
     fn choose_value(&mut self, (key, pc): (Key, Pc), who: Tid, n: usize) -> usize {
-        let at = self.strong.held.steps.choices.len();
-        let last = self.strong.locations[&key].writes.last();
+        let at = self.sync.strong.held.steps.choices.len();
+        let last = self.sync.strong.locations[&key].writes.last();
         if let Some((by, pc)) = last.map(|w| (w.by.who, w.pc)) {
-            let (cta, thread) = self.team.split_tid(by);
+            let (cta, thread) = self.core.fixed.team.split_tid(by);
             let write = Choice {
                 taken: 0,
                 of: 1,
@@ -516,7 +532,7 @@ impl Machine<'_> {
                 thread,
                 pc,
             };
-            self.strong.held.steps.missed.insert(at, write);
+            self.sync.strong.held.steps.missed.insert(at, write);
         }
         self.choose(&vec![(pc, who); n])
     }
@@ -531,13 +547,19 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let t = Tid((w * LANES + lane) as u32);
         let who = t;
-        self.warps[w].blocked &= !(1 << lane);
-        self.warps[w].held &= !(1 << lane);
-        let reads = matches!(self.inst(pc).op, Op::Ld { .. });
-        let waits = self.strong.awaits.by_access.get(&pc).map(|a| a.is_used);
+        self.core.threads.warps[w].blocked &= !(1 << lane);
+        self.core.threads.warps[w].held &= !(1 << lane);
+        let reads = matches!(self.core.inst(pc).op, Op::Ld { .. });
+        let waits = self
+            .sync
+            .strong
+            .awaits
+            .by_access
+            .get(&pc)
+            .map(|a| a.is_used);
         // A read that is in no loop goes on with whatever it reads.
         let waits = waits.or(reads.then_some(true));
-        let in_loop = self.strong.awaits.by_access.contains_key(&pc);
+        let in_loop = self.sync.strong.awaits.by_access.contains_key(&pc);
         let waits = waits.filter(|_| !self.only_delays(w, lane, pc));
         let (mut observed, mut enabled, mut value) = (None, false, None::<Val>);
         if let (Some(is_used), Some((key, bytes))) = (waits, self.held_at(w, lane, pc)) {
@@ -547,6 +569,7 @@ impl Machine<'_> {
             };
             if ready == Ready::Updates {
                 let last = self
+                    .sync
                     .strong
                     .locations
                     .get(&key)
@@ -561,7 +584,7 @@ impl Machine<'_> {
                     n => self.choose_value((key, pc), who, n),
                 };
                 (value, observed) = (ends[i].0, Some(ends[i].1));
-                self.note_doubt(&key, ends[i].1, t);
+                self.sync.note_doubt(&key, ends[i].1, t);
             } else {
                 match self.settle_wait((t, key, bytes, pc), is_used, &mut passes) {
                     Observed::Writes(ends) => {
@@ -570,31 +593,31 @@ impl Machine<'_> {
                             n => self.choose(&vec![(pc, who); n]),
                         };
                         (value, observed) = (ends[i].0.map(Val::Conc), Some(ends[i].1));
-                        self.note_doubt(&key, ends[i].1, t);
+                        self.sync.note_doubt(&key, ends[i].1, t);
                     }
                     Observed::Open(n) => {
-                        let l = &self.strong.locations[&key];
+                        let l = &self.sync.strong.locations[&key];
                         let w = &l.writes[n - 1];
                         let earlier = (w.pc, w.by.who);
                         let why = "the thread that waits may go on after one of several writes";
-                        self.open_pair(key, earlier, (pc, who), why);
+                        self.sync.open_pair(key, earlier, (pc, who), why);
                     }
                 }
             }
         }
-        let held = &mut self.strong.held;
+        let held = &mut self.sync.strong.held;
         held.granted = Some((who, pc));
         held.idle = ready != Ready::Updates;
         held.observed = observed;
         held.enabled = enabled;
         let done = self.execute(w, 1 << lane, 1 << lane, pc, &UNCONDITIONAL);
-        self.strong.held.granted = None;
-        self.strong.held.idle = false;
-        self.strong.held.observed = None;
+        self.sync.strong.held.granted = None;
+        self.sync.strong.held.idle = false;
+        self.sync.strong.held.observed = None;
         if let Some(v) = value {
-            self.set_read((w, lane), pc, v);
+            self.core.set_read((w, lane), pc, v);
         }
-        self.warps[w].pc[lane] = pc.0 + 1;
+        self.core.threads.warps[w].pc[lane] = pc.0 + 1;
         done.map(|_| ())
     }
 }

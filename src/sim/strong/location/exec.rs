@@ -2,7 +2,7 @@
 
 use crate::kernel::{AtomOp, IntTy, NumTy, Pc, Scope};
 use crate::sim::Tid;
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine, Synchronisation};
 use crate::sim::race::Kind;
 use crate::sim::region::RegionId;
 use crate::sim::strong::exec::note;
@@ -16,28 +16,7 @@ use super::{Key, Observed, Read, Write, add_head};
 /// Sums of parts that are looked at.
 const MAX_SUMS: u64 = 1 << 12;
 
-impl Machine<'_> {
-    /// What a word holds.
-    fn held_value(&mut self, key: Key, bytes: u32, pc: Pc) -> Val {
-        let ty = NumTy::Int(IntTy {
-            width: (bytes * 8) as u8,
-            signed: false,
-        });
-        let r = &mut self.regions[key.region.0 as usize];
-        r.load(&mut self.values, key.off, ty, pc.0)
-    }
-
-    /// What a word holds, if it is known.
-    pub(crate) fn word_at(&mut self, key: Key, bytes: u32, pc: Pc) -> Option<u64> {
-        match self.held_value(key, bytes, pc) {
-            Val::Conc(v) => Some(v),
-            v => match self.values.of_bits_plain(v, (bytes * 8) as u8) {
-                Val::Conc(v) => Some(v),
-                _ => None,
-            },
-        }
-    }
-
+impl Synchronisation {
     /// Does a write come before what a thread does now: by happens-before, or because it was observed?
     fn write_is_known(&self, key: &Key, i: usize, t: Tid) -> bool {
         let Some(l) = self.strong.locations.get(key) else {
@@ -84,21 +63,70 @@ impl Machine<'_> {
         }
     }
 
+    /// Adds a pair whose order is open.
+    pub(crate) fn open_pair(
+        &mut self,
+        key: Key,
+        earlier: (Pc, Tid),
+        later: (Pc, Tid),
+        why: &'static str,
+    ) {
+        let new = Trouble {
+            earlier,
+            later,
+            key,
+            why,
+            count: 1,
+        };
+        note(&mut self.strong.troubles, new);
+    }
+}
+
+impl Core<'_> {
+    /// What a word holds.
+    fn held_value(&mut self, key: Key, bytes: u32, pc: Pc) -> Val {
+        let ty = NumTy::Int(IntTy {
+            width: (bytes * 8) as u8,
+            signed: false,
+        });
+        let r = &mut self.memory.regions[key.region.0 as usize];
+        r.load(&mut self.values, key.off, ty, pc.0)
+    }
+
+    /// What a word holds, if it is known.
+    pub(crate) fn word_at(&mut self, key: Key, bytes: u32, pc: Pc) -> Option<u64> {
+        match self.held_value(key, bytes, pc) {
+            Val::Conc(v) => Some(v),
+            v => match self.values.of_bits_plain(v, (bytes * 8) as u8) {
+                Val::Conc(v) => Some(v),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl Machine<'_> {
     /// A strong access of one word, before it is made.
     pub(crate) fn at_location(&mut self, e: &Event) {
-        let before = self.word_at(e.key, e.bytes, e.pc);
-        let held = self.held_value(e.key, e.bytes, e.pc);
+        let before = self.core.word_at(e.key, e.bytes, e.pc);
+        let held = self.core.held_value(e.key, e.bytes, e.pc);
         let t = e.who;
-        let granted = self.strong.held.granted == Some((e.who, e.pc));
-        let in_loop = self.strong.awaits.by_access.get(&e.pc).map(|a| a.is_used);
-        let waits = granted && (in_loop.is_some() || self.strong.held.observed.is_some());
-        let idle = e.is_idle() || granted && self.strong.held.idle;
+        let granted = self.sync.strong.held.granted == Some((e.who, e.pc));
+        let in_loop = self
+            .sync
+            .strong
+            .awaits
+            .by_access
+            .get(&e.pc)
+            .map(|a| a.is_used);
+        let waits = granted && (in_loop.is_some() || self.sync.strong.held.observed.is_some());
+        let idle = e.is_idle() || granted && self.sync.strong.held.idle;
         let writes = e.kind.writes() && !idle;
         let reads = matches!(e.kind, Kind::StrongRead | Kind::Atomic { .. });
-        let l = self.strong.locations.entry(e.key).or_default();
+        let l = self.sync.strong.locations.entry(e.key).or_default();
         l.bytes = l.bytes.max(e.bytes);
         let n = l.writes.len();
-        let by = self.at_now(t);
+        let by = self.sync.at_now(t);
         // The place of the access among the writes before it.
         self.look_at_scopes(e, writes);
         let (warp, lane) = (t.0 as usize / LANES, t.0 as usize % LANES);
@@ -109,8 +137,8 @@ impl Machine<'_> {
         if writes || !waits {
             last = self.look_back(e, (n, granted, waits), before.filter(|_| writes));
         }
-        let follows = n == 0 || self.write_is_known(&e.key, n - 1, t);
-        let heads_of = |m: &Self, i: usize| m.strong.locations[&e.key].writes[i].heads.clone();
+        let follows = n == 0 || self.sync.write_is_known(&e.key, n - 1, t);
+        let heads_of = |m: &Self, i: usize| m.sync.strong.locations[&e.key].writes[i].heads.clone();
         let mut heads = match n {
             0 => Vec::new(),
             n => heads_of(self, n - 1),
@@ -122,19 +150,19 @@ impl Machine<'_> {
         if !writes {
             return;
         }
-        let mut sequential = self.sequential(t);
+        let mut sequential = self.sync.sequential(t);
         if matches!(e.kind, Kind::Atomic { .. })
-            && let Some(w) = self.strong.locations[&e.key].writes.last()
+            && let Some(w) = self.sync.strong.locations[&e.key].writes.last()
         {
             for h in w.sequential.clone() {
                 add_head(&mut sequential, h);
             }
         }
-        let fences = self.strong.sequential.get(&t).copied().unwrap_or(0);
-        let released = self.released(e);
+        let fences = self.sync.strong.sequential.get(&t).copied().unwrap_or(0);
+        let released = self.sync.released(e);
         if !matches!(e.kind, Kind::Atomic { .. }) {
             // What the same thread released here before, its later writes of the word still do.
-            let own = self.strong.locations[&e.key]
+            let own = self.sync.strong.locations[&e.key]
                 .writes
                 .last()
                 .is_some_and(|w| w.by.who == e.who && !matches!(w.kind, Kind::Atomic { .. }));
@@ -145,7 +173,7 @@ impl Machine<'_> {
         for h in released {
             add_head(&mut heads, h);
         }
-        if let Some(l) = self.strong.locations.get_mut(&e.key) {
+        if let Some(l) = self.sync.strong.locations.get_mut(&e.key) {
             l.writes.push(Write {
                 by,
                 pc: e.pc,
@@ -172,22 +200,28 @@ impl Machine<'_> {
         by: At,
         heads: &[Head],
     ) {
-        let in_loop = self.strong.awaits.by_access.get(&e.pc).map(|a| a.is_used);
+        let in_loop = self
+            .sync
+            .strong
+            .awaits
+            .by_access
+            .get(&e.pc)
+            .map(|a| a.is_used);
         let mut after = n;
         let mut learned = heads.to_vec();
-        if let Some(i) = self.strong.held.observed.take().filter(|_| granted) {
+        if let Some(i) = self.sync.strong.held.observed.take().filter(|_| granted) {
             after = i.map_or(0, |i| i + 1);
-            let l = &self.strong.locations[&e.key];
+            let l = &self.sync.strong.locations[&e.key];
             learned = i.map_or(Vec::new(), |i| l.writes[i].heads.clone());
         }
         self.observe(e, &learned);
-        let l = &self.strong.locations[&e.key];
+        let l = &self.sync.strong.locations[&e.key];
         let seen = after.checked_sub(1);
         let fences = seen.map_or(Vec::new(), |i| l.writes[i].sequential.clone());
-        let heard = self.heard(e.who, &fences, e.scope);
+        let heard = self.core.heard(e.who, &fences, e.scope);
         if !heard.is_empty() {
-            let at = self.at_now(e.who);
-            self.strong.observed.push((at, heard));
+            let at = self.sync.at_now(e.who);
+            self.sync.strong.observed.push((at, heard));
         }
         let waited = granted && in_loop.is_some() && !writes;
         let only_ends = waited && in_loop == Some(false);
@@ -196,7 +230,7 @@ impl Machine<'_> {
             true => self.snapshot_of(place, e.pc),
             false => None,
         };
-        if let Some(l) = self.strong.locations.get_mut(&e.key) {
+        if let Some(l) = self.sync.strong.locations.get_mut(&e.key) {
             l.reads.push(Read {
                 by,
                 pc: e.pc,
@@ -221,9 +255,9 @@ impl Machine<'_> {
         let mut found = Vec::new();
         let mut last = true;
         // A loop that takes a word waits for the write that lets it.
-        let enabled = granted && waits && self.strong.held.enabled;
+        let enabled = granted && waits && self.sync.strong.held.enabled;
         for i in (0..n).rev() {
-            let w = &self.strong.locations[&e.key].writes[i];
+            let w = &self.sync.strong.locations[&e.key].writes[i];
             let both_chosen = granted && w.chosen;
             if enabled && i == n - 1 {
                 if w.last {
@@ -231,22 +265,22 @@ impl Machine<'_> {
                 }
                 continue;
             }
-            if self.write_is_known(&e.key, i, t) {
+            if self.sync.write_is_known(&e.key, i, t) {
                 continue;
             }
             if both_chosen {
                 let (by, fences) = (
-                    self.strong.locations[&e.key].writes[i].by.who,
-                    self.strong.locations[&e.key].writes[i].fences,
+                    self.sync.strong.locations[&e.key].writes[i].by.who,
+                    self.sync.strong.locations[&e.key].writes[i].fences,
                 );
-                let own = self.strong.sequential.get(&t).copied().unwrap_or(0);
+                let own = self.sync.strong.sequential.get(&t).copied().unwrap_or(0);
                 for (t, fences) in [(by, fences), (t, own)] {
-                    let words = self.strong.contended.entry((t, fences)).or_default();
+                    let words = self.sync.strong.contended.entry((t, fences)).or_default();
                     words.insert(e.key, e.pc);
                 }
                 continue;
             }
-            let w = &self.strong.locations[&e.key].writes[i];
+            let w = &self.sync.strong.locations[&e.key].writes[i];
             last = false;
             if !commutes(&w.kind, &e.kind) && !e.is_idle() {
                 found.push(((w.pc, w.by.who), "their order depends on the schedule"));
@@ -256,35 +290,17 @@ impl Machine<'_> {
             self.look_at_reads(e, before, &mut found);
         }
         for (earlier, why) in found {
-            self.open_pair(e.key, earlier, (e.pc, e.who), why);
+            self.sync.open_pair(e.key, earlier, (e.pc, e.who), why);
         }
         last
     }
 
-    /// Adds a pair whose order is open.
-    pub(crate) fn open_pair(
-        &mut self,
-        key: Key,
-        earlier: (Pc, Tid),
-        later: (Pc, Tid),
-        why: &'static str,
-    ) {
-        let new = Trouble {
-            earlier,
-            later,
-            key,
-            why,
-            count: 1,
-        };
-        note(&mut self.strong.troubles, new);
-    }
-
     /// Accesses of which one has a scope without the other's thread are no strong ones for each other: a data race.
     fn look_at_scopes(&mut self, e: &Event, writes: bool) {
-        let l = &self.strong.locations[&e.key];
+        let l = &self.sync.strong.locations[&e.key];
         let strong = |by: At, scope: Scope| {
-            self.holds(scope, by.who, e.who) && self.holds(e.scope, e.who, by.who)
-                || self.knows(e.who, by)
+            self.core.holds(scope, by.who, e.who) && self.core.holds(e.scope, e.who, by.who)
+                || self.sync.knows(e.who, by)
         };
         let before = l.writes.iter().map(|w| (w.pc, w.by, w.scope));
         let reads = l.reads.iter().map(|r| (r.pc, r.by, r.scope));
@@ -299,7 +315,7 @@ impl Machine<'_> {
             why: "the scope of one does not hold the thread of the other, for which it is not atomic",
             count: 1,
         };
-        note(&mut self.strong.narrow, new);
+        note(&mut self.sync.strong.narrow, new);
     }
 
     /// The reads before a write that might as well come after it.
@@ -316,11 +332,11 @@ impl Machine<'_> {
             }
             _ => e.operand,
         };
-        let l = &self.strong.locations[&e.key];
+        let l = &self.sync.strong.locations[&e.key];
         let mut late: Vec<Read> = Vec::new();
         for r in &l.reads {
             let is_update = l.writes.iter().any(|w| w.pc == r.pc && w.by == r.by);
-            if r.by.who != e.who && !is_update && !r.chosen && !self.knows(t, r.by) {
+            if r.by.who != e.who && !is_update && !r.chosen && !self.sync.knows(t, r.by) {
                 late.push(r.clone());
             }
         }
@@ -345,7 +361,7 @@ impl Machine<'_> {
         let (Some(ends), Some(new)) = (&r.ends, new) else {
             return false;
         };
-        let writes = &self.strong.locations[&e.key].writes;
+        let writes = &self.sync.strong.locations[&e.key].writes;
         let since: Vec<&Write> = writes[r.after..].iter().collect();
         let own = since.iter().any(|w| w.by.who == r.by.who);
         let Kind::Atomic { op, ty, .. } = e.kind else {
@@ -389,16 +405,16 @@ impl Machine<'_> {
         &mut self,
         (t, key, bytes, pc): (Tid, Key, u32, Pc),
     ) -> Option<Vec<(Option<Val>, Option<usize>)>> {
-        let n = (self.strong.locations.get(&key)).map_or(0, |l| l.writes.len());
+        let n = (self.sync.strong.locations.get(&key)).map_or(0, |l| l.writes.len());
         let mut first = n;
-        while first > 0 && !self.write_is_known(&key, first - 1, t) {
+        while first > 0 && !self.sync.write_is_known(&key, first - 1, t) {
             first -= 1;
         }
         if first == n {
             return Some(vec![(None, n.checked_sub(1))]);
         }
-        let now = self.held_value(key, bytes, pc);
-        let free: Vec<Write> = self.strong.locations[&key].writes[first..].to_vec();
+        let now = self.core.held_value(key, bytes, pc);
+        let free: Vec<Write> = self.sync.strong.locations[&key].writes[first..].to_vec();
         let ordered = free.iter().skip(1).all(|w| w.follows || w.chosen);
         // What each of them publishes, the later ones do too.
         let grows = free
@@ -426,8 +442,9 @@ impl Machine<'_> {
         is_used: bool,
         passes: &mut dyn FnMut(&mut Self, u64) -> Option<bool>,
     ) -> Observed {
-        let now = self.word_at(key, bytes, pc);
+        let now = self.core.word_at(key, bytes, pc);
         let n = self
+            .sync
             .strong
             .locations
             .get(&key)
@@ -435,13 +452,13 @@ impl Machine<'_> {
         let one = |i: usize| Observed::Writes(vec![(now, i.checked_sub(1))]);
         // The writes that do not happen before it.
         let mut first = n;
-        while first > 0 && !self.write_is_known(&key, first - 1, t) {
+        while first > 0 && !self.sync.write_is_known(&key, first - 1, t) {
             first -= 1;
         }
         if first == n {
             return one(n);
         }
-        let free: Vec<Write> = self.strong.locations[&key].writes[first..].to_vec();
+        let free: Vec<Write> = self.sync.strong.locations[&key].writes[first..].to_vec();
         let ordered = free.iter().skip(1).all(|w| w.follows || w.chosen);
         // What each of them publishes, the later ones do too.
         let grows = free

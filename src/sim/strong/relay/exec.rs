@@ -15,24 +15,24 @@ impl Machine<'_> {
         at: Pc,
         told: &mut Option<Told>,
     ) -> Option<()> {
-        let inst = self.inst(at);
+        let inst = self.core.inst(at);
         let (tells, given) = match &inst.op {
             Op::Bar { .. } => return Some(()),
             Op::St { srcs, .. } => (true, srcs.first().copied().flatten()),
             Op::Ld { .. } => (false, None),
             Op::Shfl { dst, a, b, .. } => {
                 if *b == Src::Imm(lane as u64) && told.is_none() {
-                    *told = Some(Told::Lanes(w, self.src(w, *a, lane)));
+                    *told = Some(Told::Lanes(w, self.core.src(w, *a, lane)));
                 }
                 let Some(Told::Lanes(of, v)) = *told else {
                     return None;
                 };
-                self.set(w, *dst, lane, v);
+                self.core.set(w, *dst, lane, v);
                 return (of == w).then_some(());
             }
             _ => return None,
         };
-        let (yes, under) = self.guarded(w, 1 << lane, inst.guard);
+        let (yes, under) = self.core.guarded(w, 1 << lane, inst.guard);
         if under.mask != 0 {
             return None;
         }
@@ -41,12 +41,12 @@ impl Machine<'_> {
         }
         let (key, bytes) = self.held_at(w, lane, at)?;
         if tells {
-            *told = Some(Told::Word(key, bytes, self.src(w, given?, lane)));
+            *told = Some(Told::Word(key, bytes, self.core.src(w, given?, lane)));
             return Some(());
         }
         match *told {
             Some(Told::Word(k, n, v)) if (k, n) == (key, bytes) => {
-                self.set_read((w, lane), at, v);
+                self.core.set_read((w, lane), at, v);
                 Some(())
             }
             _ => None,
@@ -62,14 +62,14 @@ impl Machine<'_> {
     ) -> bool {
         let meets = |m: &Self, at: u32| {
             let meets = |op: &Op| matches!(op, Op::Bar { .. } | Op::Shfl { .. });
-            wait.relay.contains(&at) && meets(&m.inst(Pc(at)).op)
+            wait.relay.contains(&at) && meets(&m.core.inst(Pc(at)).op)
         };
-        for other in self.team.warps(self.team.number(w)) {
-            for l in lanes(self.warps[other].live) {
+        for other in self.core.fixed.team.warps(self.core.fixed.team.number(w)) {
+            for l in lanes(self.core.threads.warps[other].live) {
                 if (other, l) == (w, lane) {
                     continue;
                 }
-                let warp = &self.warps[other];
+                let warp = &self.core.threads.warps[other];
                 let stands = (warp.blocked | warp.parked) & !warp.held & 1 << l != 0;
                 let at = warp.pc[l];
                 // Those that have arrived stand at what they meet at, or behind it.
