@@ -189,6 +189,55 @@ impl Core<'_> {
         v
     }
 
+    /// Loads from known places of one region into registers of lanes.
+    pub(super) fn load_lanes(
+        &mut self,
+        At { w, exec, pc }: At,
+        (region, offs): (RegionId, &[u64; LANES]),
+        (access, dsts): (&Access, &[Option<RegId>]),
+    ) {
+        let elem = access.ty.bits() / 8;
+        let carried = self.memory.regions[region.0 as usize].has_carried();
+        let omits = self.omits(pc);
+        for (k, d) in dsts.iter().enumerate() {
+            let Some(d) = d else { continue };
+            let width = self.width(*d);
+            let byte = (k as u32 * elem) as u64;
+            let whole = access.ty.bits() == width as u32;
+            let mut rest = exec;
+            if omits && elem >= 4 && !carried {
+                let cells = &self.memory.regions[region.0 as usize];
+                let absent = cells.absent_lanes(exec, offs, byte, elem);
+                self.threads.warps[w].set_absent(*d, absent);
+                rest &= !absent;
+            }
+            let plain = rest != 0 && !self.memory.regions[region.0 as usize].keeps;
+            if whole && width == 32 && plain {
+                let mut words = [0; LANES];
+                let cells = &self.memory.regions[region.0 as usize];
+                let (known, numbers) = cells.load_words(rest, offs, byte, &mut words);
+                self.threads.warps[w].set_words(*d, known, &words);
+                self.threads.warps[w].set_symbolic(*d, numbers, &words);
+                rest &= !(known | numbers);
+            }
+            for lane in lanes(rest) {
+                let mut v = self.load_value((w, lane, pc), region, offs[lane] + byte, access.ty);
+                if omits {
+                    v = self.values.left_out(v);
+                }
+                if !whole {
+                    v = extend(&mut self.values, v, access.ty, width);
+                }
+                self.threads.warps[w].set(*d, lane, v);
+            }
+            if carried {
+                for lane in lanes(exec) {
+                    self.load_carried(w, *d, lane, (region, offs[lane] + byte), access.ty);
+                }
+            }
+        }
+    }
+
     /// A poison value decides something: a defect at its use, naming the read.
     pub(super) fn poison_used(&mut self, w: usize, mask: u32, pc: Pc, t: TermId, what: &str) {
         let mut sites = vec![site(pc, w, mask, format!("uses it as {what}"))];
@@ -358,11 +407,12 @@ impl Machine<'_> {
 
     fn load_under(
         &mut self,
-        At { w, exec, pc }: At,
+        at: At,
         (access, dsts, addr): (&Access, &[Option<RegId>], Addr),
         used: u32,
         under: &Under,
     ) -> Result<(), Stop> {
+        let At { w, exec, pc } = at;
         self.core.threads.stats.accesses += exec.count_ones() as u64;
         let elem = access.ty.bits() / 8;
         let elems = (elem, dsts.len() as u32);
@@ -378,59 +428,20 @@ impl Machine<'_> {
                 .core
                 .uniform((w, exec), access.space, addr, size, &mut offs)
         {
-            let region = landing.region;
-            let carried = self.core.memory.regions[region.0 as usize].has_carried();
-            let omits = self.core.omits(pc);
             let batch = Batch {
                 nc: access.nc,
-                ..Batch::of(region, &offs, elems, kind)
+                ..Batch::of(landing.region, &offs, elems, kind)
             };
-            self.order_batch(At { w, exec, pc }, &batch)?;
-            for (k, d) in dsts.iter().enumerate() {
-                let Some(d) = d else { continue };
-                let width = self.core.width(*d);
-                let byte = (k as u32 * elem) as u64;
-                let whole = access.ty.bits() == width as u32;
-                let mut rest = exec;
-                if omits && elem >= 4 && !carried {
-                    let cells = &self.core.memory.regions[region.0 as usize];
-                    let absent = cells.absent_lanes(exec, &offs, byte, elem);
-                    self.core.threads.warps[w].set_absent(*d, absent);
-                    rest &= !absent;
-                }
-                let plain = rest != 0 && !self.core.memory.regions[region.0 as usize].keeps;
-                if whole && width == 32 && plain {
-                    let mut words = [0; LANES];
-                    let cells = &self.core.memory.regions[region.0 as usize];
-                    let (known, numbers) = cells.load_words(rest, &offs, byte, &mut words);
-                    self.core.threads.warps[w].set_words(*d, known, &words);
-                    self.core.threads.warps[w].set_symbolic(*d, numbers, &words);
-                    rest &= !(known | numbers);
-                }
-                for lane in lanes(rest) {
-                    let mut v =
-                        self.core
-                            .load_value((w, lane, pc), region, offs[lane] + byte, access.ty);
-                    if omits {
-                        v = self.core.values.left_out(v);
-                    }
-                    if !whole {
-                        v = extend(&mut self.core.values, v, access.ty, width);
-                    }
-                    self.core.threads.warps[w].set(*d, lane, v);
-                }
-                if carried {
-                    for lane in lanes(exec) {
-                        self.core
-                            .load_carried(w, *d, lane, (region, offs[lane] + byte), access.ty);
-                    }
-                }
-            }
+            self.order_batch(at, &batch)?;
+            self.core
+                .load_lanes(at, (landing.region, &offs), (access, dsts));
             return Ok(());
         }
         let mut chosen = Vec::new();
         let who = (w, exec, pc);
-        let mut targets = self.targets_or_chosen(who, access.space, addr, under, &mut chosen)?;
+        let mut targets =
+            self.core
+                .targets_or_chosen(who, access.space, addr, under, &mut chosen)?;
         let to = (access.space, addr.offset);
         let plain = kind == Kind::Read;
         chosen = self.spread_loads((w, pc), chosen, &mut targets, to, (size, plain))?;
@@ -458,58 +469,56 @@ impl Machine<'_> {
                 self.core.set(w, *d, lane, v);
             }
         }
-        let mut i = 0;
-        while i < targets.len() {
-            let lane = targets[i].lane;
-            let mut j = i + 1;
-            while j < targets.len() && targets[j].lane == lane {
-                j += 1;
-            }
-            for (k, d) in dsts.iter().enumerate() {
-                let Some(d) = d else { continue };
-                let width = self.core.width(*d);
-                let byte = k as u32 * elem;
-                if used >> byte.min(31) & 1 == 0 {
-                    let v = Val::Bits(self.core.values.fresh_bits(width));
-                    self.core.set(w, *d, lane, v);
-                    continue;
-                }
-                let mut carried = Prov::NONE;
-                for t in targets[i..j].iter().rev() {
-                    let at = (t.region, t.off as u64 + byte as u64);
-                    let p = self.core.loaded_prov(at, access.ty, width);
-                    carried = match t.cond {
-                        Some(c) if j > i + 1 => self.core.memory.prov.choice(c, p, carried),
-                        _ => p,
-                    };
-                }
-                let mut options = Vec::with_capacity(j - i);
-                for t in &targets[i..j] {
-                    let (region, off) = (t.region, t.off as u64 + byte as u64);
-                    let v = self.core.load_value((w, lane, pc), region, off, access.ty);
-                    options.push((t.cond, v));
-                }
-                let v = self
-                    .core
-                    .values
-                    .one_option(&options, access.ty.bits() as u8);
-                let v = match self.sync.order.by_value.has(pc) {
-                    true => {
-                        let t = &targets[i];
-                        let at = (j == i + 1).then_some((t.region, t.off as u64 + byte as u64));
-                        let of = (w, lane, pc);
-                        self.racing_value(of, at, access.ty.bits() as u8)
-                            .unwrap_or(v)
-                    }
-                    false => v,
-                };
-                let v = extend(&mut self.core.values, v, access.ty, width);
-                self.core.set(w, *d, lane, v);
-                self.core.set_prov(w, *d, 1 << lane, carried);
-            }
-            i = j;
+        for places in targets.chunk_by(|a, b| a.lane == b.lane) {
+            self.load_places((w, pc), places, (access, dsts), used);
         }
         Ok(())
+    }
+
+    /// Loads what one lane does from the places that it may mean.
+    fn load_places(
+        &mut self,
+        (w, pc): (usize, Pc),
+        places: &[Target],
+        (access, dsts): (&Access, &[Option<RegId>]),
+        used: u32,
+    ) {
+        let lane = places[0].lane;
+        let elem = access.ty.bits() / 8;
+        for (k, d) in dsts.iter().enumerate() {
+            let Some(d) = d else { continue };
+            let width = self.core.width(*d);
+            let byte = k as u32 * elem;
+            if used >> byte.min(31) & 1 == 0 {
+                let v = Val::Bits(self.core.values.fresh_bits(width));
+                self.core.set(w, *d, lane, v);
+                continue;
+            }
+            let place = |t: &Target| (t.region, t.off as u64 + byte as u64);
+            let mut carried = Prov::NONE;
+            for t in places.iter().rev() {
+                let p = self.core.loaded_prov(place(t), access.ty, width);
+                carried = match t.cond {
+                    Some(c) if places.len() > 1 => self.core.memory.prov.choice(c, p, carried),
+                    _ => p,
+                };
+            }
+            let mut options = Vec::with_capacity(places.len());
+            for t in places {
+                let (region, off) = place(t);
+                let v = self.core.load_value((w, lane, pc), region, off, access.ty);
+                options.push((t.cond, v));
+            }
+            let bits = access.ty.bits() as u8;
+            let mut v = self.core.values.one_option(&options, bits);
+            if self.sync.order.by_value.has(pc) {
+                let at = (places.len() == 1).then(|| place(&places[0]));
+                v = self.racing_value((w, lane, pc), at, bits).unwrap_or(v);
+            }
+            let v = extend(&mut self.core.values, v, access.ty, width);
+            self.core.set(w, *d, lane, v);
+            self.core.set_prov(w, *d, 1 << lane, carried);
+        }
     }
 }
 

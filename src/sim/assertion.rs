@@ -13,7 +13,7 @@ use crate::term::TermId;
 
 use super::at::site;
 use super::gather::{Gather, Object};
-use super::machine::{Core, Machine};
+use super::machine::Core;
 use super::step::Under;
 use super::warp::lanes;
 
@@ -39,9 +39,7 @@ impl Core<'_> {
         }
         None
     }
-}
 
-impl Machine<'_> {
     /// A conditional branch in lanes `mask`, of which `yes` take it and those of `under` may: notes that none may go the way
     /// that fails, and lets them go the other one; false if no way fails, or both do.
     pub(super) fn assertion(
@@ -52,34 +50,34 @@ impl Machine<'_> {
         (pc, target): (Pc, Pc),
     ) -> bool {
         let fall = Pc(pc.0 + 1);
-        let (at, onward, taken) = match (self.core.failure(target), self.core.failure(fall)) {
+        let (at, onward, taken) = match (self.failure(target), self.failure(fall)) {
             (Some(at), None) => (at, fall, true),
             (None, Some(at)) => (at, target, false),
             _ => return false,
         };
         for lane in lanes(under.mask) {
-            let store = &self.core.values.store;
+            let store = &self.values.store;
             if !self
-                .conditions
+                .memory
                 .gathers
-                .is_usable(store, under.cond[lane], self.core.fixed.arrays)
+                .is_usable(store, under.cond[lane], self.fixed.arrays)
             {
                 return false;
             }
         }
-        let what = match self.core.inst(at).op {
+        let what = match self.inst(at).op {
             Op::AssertFail => "fails an assertion",
             Op::Trap => "executes trap",
             _ => "executes brkpt",
         };
         for lane in lanes(under.mask) {
-            let store = &mut self.core.values.store;
+            let store = &mut self.values.store;
             let cond = under.cond[lane];
             let not = store.not(cond);
             let (fires, holds) = if taken { (cond, not) } else { (not, cond) };
             let raw = store.bits(64, 0);
             let site = site(at, w, 1 << lane, what);
-            self.conditions.gathers.note(Gather {
+            self.memory.gathers.note(Gather {
                 object: Object::Failure(what),
                 raw,
                 cond: Some(fires),
@@ -91,21 +89,16 @@ impl Machine<'_> {
             self.passed(w, lane, holds);
         }
         let sure = mask & !under.mask;
-        self.core.threads.warps[w].jump(sure & !yes, fall.0);
-        self.core.threads.warps[w].jump(yes, target.0);
-        self.core.threads.warps[w].jump(under.mask, onward.0);
+        self.threads.warps[w].jump(sure & !yes, fall.0);
+        self.threads.warps[w].jump(yes, target.0);
+        self.threads.warps[w].jump(under.mask, onward.0);
         true
     }
 
     /// What has held of a lane from here on.
     fn passed(&mut self, w: usize, lane: usize, holds: TermId) {
-        let store = &mut self.core.values.store;
-        let all = self
-            .conditions
-            .gathers
-            .passed
-            .entry((w, lane))
-            .or_insert(holds);
+        let store = &mut self.values.store;
+        let all = self.memory.gathers.passed.entry((w, lane)).or_insert(holds);
         *all = store.and(*all, holds);
     }
 }

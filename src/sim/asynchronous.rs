@@ -81,7 +81,7 @@ impl Machine<'_> {
                     return Ok(Flow::Next);
                 };
                 let none = Under::none();
-                let mut targets = self.targets(At { w, exec, pc }, space, addr, &none)?;
+                let mut targets = self.core.targets(At { w, exec, pc }, space, addr, &none)?;
                 self.check(w, pc, &mut targets, 8, true);
                 let known = |t: &Target| t.region == SHARED && t.cond.is_none();
                 if targets.len() != exec.count_ones() as usize || !targets.iter().all(known) {

@@ -15,7 +15,7 @@ use crate::term::{Class, RCmp, Term, TermId, encode_exact};
 
 use super::convert::BY_ROUNDING;
 use super::float::flush;
-use super::machine::{Core, Machine};
+use super::machine::Core;
 use super::rounding::Arg;
 use super::val::Val;
 use super::value::Values;
@@ -155,9 +155,7 @@ impl Core<'_> {
         }
         t
     }
-}
 
-impl Machine<'_> {
     /// `setp`, `set`, `testp`.
     pub(super) fn compare(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
         match op {
@@ -173,9 +171,9 @@ impl Machine<'_> {
                 b,
             } => {
                 for lane in lanes(exec) {
-                    let (x, y) = (self.core.src(w, *a, lane), self.core.src(w, *b, lane));
+                    let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
                     if x == Val::Unset || y == Val::Unset {
-                        self.core.values.note_unset(w, pc);
+                        self.values.note_unset(w, pc);
                     }
                     let (x, y) = match (ftz, ty) {
                         (true, NumTy::Float(Fmt::F32)) => (flush(x), flush(y)),
@@ -185,25 +183,25 @@ impl Machine<'_> {
                     if *n == 1 {
                         let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
                         r = self.comparison((w, lane, pc), cmp, (*ty, *ftz), x, y);
-                        nr = self.core.values.store.not(r);
+                        nr = self.values.store.not(r);
                     } else {
                         // Packed halves: the two destinations are the two halves.
                         let h = self.halves((w, lane, pc), *cmp, (*ty, *ftz), x, y);
                         (r, nr) = (h[0], h[1]);
                     }
                     if let Some((op, g)) = combine {
-                        let k = self.core.truth(w, *g, lane);
-                        let k = self.core.values.pred(k);
-                        r = self.core.values.combine(*op, r, k);
-                        nr = self.core.values.combine(*op, nr, k);
+                        let k = self.truth(w, *g, lane);
+                        let k = self.values.pred(k);
+                        r = self.values.combine(*op, r, k);
+                        nr = self.values.combine(*op, nr, k);
                     }
                     if let Some(p) = p {
-                        let v = self.core.values.of_pred(r);
-                        self.core.set(w, *p, lane, v);
+                        let v = self.values.of_pred(r);
+                        self.set(w, *p, lane, v);
                     }
                     if let Some(q) = q {
-                        let v = self.core.values.of_pred(nr);
-                        self.core.set(w, *q, lane, v);
+                        let v = self.values.of_pred(nr);
+                        self.set(w, *q, lane, v);
                     }
                 }
             }
@@ -219,9 +217,9 @@ impl Machine<'_> {
                 b,
             } => {
                 for lane in lanes(exec) {
-                    let (x, y) = (self.core.src(w, *a, lane), self.core.src(w, *b, lane));
+                    let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
                     if x == Val::Unset || y == Val::Unset {
-                        self.core.values.note_unset(w, pc);
+                        self.values.note_unset(w, pc);
                     }
                     let rs = if *n == 1 {
                         let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
@@ -233,9 +231,9 @@ impl Machine<'_> {
                     let mut parts = Vec::new();
                     for mut r in rs {
                         if let Some((op, g)) = combine {
-                            let k = self.core.truth(w, *g, lane);
-                            let k = self.core.values.pred(k);
-                            r = self.core.values.combine(*op, r, k);
+                            let k = self.truth(w, *g, lane);
+                            let k = self.values.pred(k);
+                            r = self.values.combine(*op, r, k);
                         }
                         let yes = match dty {
                             NumTy::Float(f) => {
@@ -244,30 +242,27 @@ impl Machine<'_> {
                             }
                             NumTy::Int(_) => u64::MAX >> (64 - width as u32),
                         };
-                        let v = self
-                            .core
-                            .values
-                            .select(r, Val::Conc(yes), Val::Conc(0), width);
-                        parts.push(self.core.values.bits(v, width));
+                        let v = self.values.select(r, Val::Conc(yes), Val::Conc(0), width);
+                        parts.push(self.values.bits(v, width));
                     }
-                    let t = self.core.values.store.concat(&parts);
-                    let v = self.core.values.of_bits(t);
-                    self.core.set(w, *dst, lane, v);
+                    let t = self.values.store.concat(&parts);
+                    let v = self.values.of_bits(t);
+                    self.set(w, *dst, lane, v);
                 }
             }
             Op::Testp { test, fmt, p, a } => {
                 for lane in lanes(exec) {
-                    let r = match self.core.src(w, *a, lane) {
+                    let r = match self.src(w, *a, lane) {
                         Val::Conc(b) => Val::Conc(number::test(*test, *fmt, b) as u64),
                         v => {
-                            let t = match self.core.values.words {
-                                Some(_) => self.core.values.test_word(pc, *test, *fmt, v),
-                                None => self.core.test((w, lane, pc), *test, *fmt, v),
+                            let t = match self.values.words {
+                                Some(_) => self.values.test_word(pc, *test, *fmt, v),
+                                None => self.test((w, lane, pc), *test, *fmt, v),
                             };
-                            self.core.values.of_pred(t)
+                            self.values.of_pred(t)
                         }
                     };
-                    self.core.set(w, *p, lane, r);
+                    self.set(w, *p, lane, r);
                 }
             }
             _ => {}
@@ -284,13 +279,13 @@ impl Machine<'_> {
     ) -> [TermId; 2] {
         let width = ty.bits() as u8;
         let (x, y) = (
-            self.core.values.bits(x, width * 2),
-            self.core.values.bits(y, width * 2),
+            self.values.bits(x, width * 2),
+            self.values.bits(y, width * 2),
         );
         [0, width].map(|low| {
             let [a, b] = [x, y].map(|t| {
-                let e = self.core.values.store.extract(t, low, width);
-                self.core.values.of_bits(e)
+                let e = self.values.store.extract(t, low, width);
+                self.values.of_bits(e)
             });
             self.comparison(at, cmp, (ty, ftz), a, b)
         })
@@ -306,40 +301,37 @@ impl Machine<'_> {
         y: Val,
     ) -> TermId {
         match ty {
-            NumTy::Float(f) if self.core.values.words.is_some() => {
-                self.core.values.compare_words(at.2, (cmp, f, ftz), [x, y])
+            NumTy::Float(f) if self.values.words.is_some() => {
+                self.values.compare_words(at.2, (cmp, f, ftz), [x, y])
             }
             NumTy::Float(f) => match (x, y) {
-                (Val::Conc(a), Val::Conc(b)) if self.core.values.numbers => {
-                    self.core.values.store.bool(number::compare(cmp, f, a, b))
+                (Val::Conc(a), Val::Conc(b)) if self.values.numbers => {
+                    self.values.store.bool(number::compare(cmp, f, a, b))
                 }
                 _ => self.compare_floats(at, cmp, f, x, y),
             },
             NumTy::Int(t) => {
                 if t.width == 1 {
-                    let (a, b) = (self.core.values.pred(x), self.core.values.pred(y));
-                    let d = self.core.values.store.xor(a, b);
+                    let (a, b) = (self.values.pred(x), self.values.pred(y));
+                    let d = self.values.store.xor(a, b);
                     return if cmp == Cmp::Eq {
-                        self.core.values.store.not(d)
+                        self.values.store.not(d)
                     } else {
                         d
                     };
                 }
                 let [x, y] = [x, y].map(|v| {
-                    let v = self.core.as_held(at, v);
-                    self.core.values.of_bits_plain(v, t.width)
+                    let v = self.as_held(at, v);
+                    self.values.of_bits_plain(v, t.width)
                 });
-                if let Some(p) = self.core.values.compare_choices(cmp, t, x, y) {
+                if let Some(p) = self.values.compare_choices(cmp, t, x, y) {
                     return p;
                 }
-                let (a, b) = (
-                    self.core.values.bits(x, t.width),
-                    self.core.values.bits(y, t.width),
-                );
+                let (a, b) = (self.values.bits(x, t.width), self.values.bits(y, t.width));
                 if let Some(p) = self.compare_encoded(at.2, cmp, t, (a, b)) {
                     return p;
                 }
-                int_sym::compare_sym(&mut self.core.values.store, cmp, t, a, b)
+                int_sym::compare_sym(&mut self.values.store, cmp, t, a, b)
             }
         }
     }
@@ -353,40 +345,40 @@ impl Machine<'_> {
         ty: IntTy,
         (a, b): (TermId, TermId),
     ) -> Option<TermId> {
-        if self.core.values.words.is_some() {
+        if self.values.words.is_some() {
             return None;
         }
-        let fmt = idiom::encoded(&self.core.values.store, ty, a, b)?;
+        let fmt = idiom::encoded(&self.values.store, ty, a, b)?;
         let (op, x, y) = idiom::ordered(cmp, (a, b))?;
         let [x, y] = [x, y].map(|t| {
-            let held = self.core.values.of_bits(t);
+            let held = self.values.of_bits(t);
             Number {
-                real: self.core.values.real(held, fmt),
+                real: self.values.real(held, fmt),
                 held: Some(held),
             }
         });
         // One with an infinity asks whether a number is beyond its format, which the reals answer with no.
-        let store = &self.core.values.store;
+        let store = &self.values.store;
         let infinite = |n: &Number| matches!(store.get(n.real), Term::Inf { .. });
         let over = |n: &Number| {
-            let may = |class| store.may_overflow(class, n.real, &self.core.values.narrow);
+            let may = |class| store.may_overflow(class, n.real, &self.values.narrow);
             may(Class::PosInf) || may(Class::Nan)
         };
         let beyond = infinite(&x) && over(&y) || infinite(&y) && over(&x);
         if beyond || self.needs_rounding(pc, fmt, op, (x, y)) {
-            if self.core.values.trees.is_some() {
+            if self.values.trees.is_some() {
                 return None;
             }
-            let Some(holds) = idiom::compare(&mut self.core.values.store, cmp, ty, a, b) else {
+            let Some(holds) = idiom::compare(&mut self.values.store, cmp, ty, a, b) else {
                 // Encodings of which one is a constant show what they are of.
                 if !beyond {
-                    self.core.values.store.note_merged();
+                    self.values.store.note_merged();
                 }
                 return None;
             };
-            return Some(self.core.values.flipped(holds, order(fmt, op, (x, y))));
+            return Some(self.values.flipped(holds, order(fmt, op, (x, y))));
         }
-        idiom::compare(&mut self.core.values.store, cmp, ty, a, b)
+        idiom::compare(&mut self.values.store, cmp, ty, a, b)
     }
 
     fn compare_floats(
@@ -397,9 +389,9 @@ impl Machine<'_> {
         x: Val,
         y: Val,
     ) -> TermId {
-        let (a, b) = (self.core.values.real(x, f), self.core.values.real(y, f));
+        let (a, b) = (self.values.real(x, f), self.values.real(y, f));
         let [known_x, known_y] =
-            [(x, a), (y, b)].map(|(v, t)| self.core.values.is_known(Arg::of(v, f, t)));
+            [(x, a), (y, b)].map(|(v, t)| self.values.is_known(Arg::of(v, f, t)));
         let tests = matches!(cmp, Cmp::Num | Cmp::Nan);
         if tests || !known_x || !known_y {
             let held = |real, v| Number {
@@ -408,8 +400,8 @@ impl Machine<'_> {
             };
             return self.compare_numbers(at, cmp, f, (held(a, x), held(b, y)));
         }
-        let xs = self.core.values.numbers(Arg::of(x, f, a));
-        let ys = self.core.values.numbers(Arg::of(y, f, b));
+        let xs = self.values.numbers(Arg::of(x, f, a));
+        let ys = self.values.numbers(Arg::of(y, f, b));
         let pairs = xs.iter().flat_map(|&a| ys.iter().map(move |&b| (a, b)));
         let pairs: Vec<(TermId, TermId)> = pairs.collect();
         let mut answers = |cmp| -> Vec<TermId> {
@@ -429,8 +421,8 @@ impl Machine<'_> {
             return only;
         }
         let says = ["compares", BY_ROUNDING];
-        let bit = self.core.open_bits(at, 1, UnknownKind::Undecided, says);
-        self.core.values.pred(Val::Bits(bit))
+        let bit = self.open_bits(at, 1, UnknownKind::Undecided, says);
+        self.values.pred(Val::Bits(bit))
     }
 
     /// A comparison of numbers, each of which may be an infinity or not a number.
@@ -458,7 +450,7 @@ impl Machine<'_> {
             Cmp::Ne | Cmp::Equ => {
                 let same = self.ordered(at, fmt, RCmp::Eq, (a, b));
                 let unordered = self.compare_numbers(at, Cmp::Nan, fmt, (a, b));
-                let s = &mut self.core.values.store;
+                let s = &mut self.values.store;
                 let either = s.or(same, unordered);
                 return if cmp == Cmp::Equ {
                     either
@@ -467,18 +459,14 @@ impl Machine<'_> {
                 };
             }
             Cmp::Num | Cmp::Nan => {
-                let [p, q] = [a, b].map(|n| self.core.class(at, Class::Nan, fmt, n));
-                let s = &mut self.core.values.store;
+                let [p, q] = [a, b].map(|n| self.class(at, Class::Nan, fmt, n));
+                let s = &mut self.values.store;
                 let nan = s.or(p, q);
                 return if cmp == Cmp::Nan { nan } else { s.not(nan) };
             }
         };
         let t = self.ordered(at, fmt, op, (x, y));
-        if negated {
-            self.core.values.store.not(t)
-        } else {
-            t
-        }
+        if negated { self.values.store.not(t) } else { t }
     }
 
     /// An ordered comparison.
@@ -490,12 +478,12 @@ impl Machine<'_> {
         (x, y): (Number, Number),
     ) -> TermId {
         let rounded = self.needs_rounding(at.2, fmt, op, (x, y));
-        if rounded && let Some(holds) = self.core.values.by_rounding(fmt, op, (x, y)) {
+        if rounded && let Some(holds) = self.values.by_rounding(fmt, op, (x, y)) {
             return holds;
         }
-        let holds = self.core.ordered_reals(at, fmt, op, (x, y));
+        let holds = self.ordered_reals(at, fmt, op, (x, y));
         match rounded {
-            true => self.core.values.flipped(holds, order(fmt, op, (x, y))),
+            true => self.values.flipped(holds, order(fmt, op, (x, y))),
             false => holds,
         }
     }
@@ -515,13 +503,13 @@ impl Machine<'_> {
             return;
         };
         for lane in lanes(exec) {
-            self.core.values.note_unset(w, pc);
-            let (x, y) = (self.core.src(w, *a, lane), self.core.src(w, *b, lane));
-            let k = self.core.src(w, *c, lane);
+            self.values.note_unset(w, pc);
+            let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
+            let k = self.src(w, *c, lane);
             // -0.0 counts as 0; a NaN picks b, as it is not ordered.
             let p = self.comparison((w, lane, pc), Cmp::Ge, (*cty, *ftz), k, Val::Conc(0));
-            let v = self.core.values.select(p, x, y, *width);
-            self.core.set(w, *dst, lane, v);
+            let v = self.values.select(p, x, y, *width);
+            self.set(w, *dst, lane, v);
         }
     }
 }

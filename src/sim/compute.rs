@@ -11,7 +11,7 @@ use crate::kernel::{IntOp, IntTy, Op, Pc, RegId, Special, Src};
 use crate::sim::at::{At, LaneAt, site};
 use crate::term::{BitsOp, Term, TermId};
 
-use super::machine::{Core, Machine};
+use super::machine::Core;
 use super::stop::Stop;
 use super::val::Val;
 use super::value::{MAX_CHOICES, Values};
@@ -481,21 +481,17 @@ impl Core<'_> {
             None => self.inexpressible((w, lane, pc), vals, [None; 2]).0,
         })
     }
-}
 
-impl Machine<'_> {
     /// Executes a lane-wise operation.
     pub(super) fn compute(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
-        if self.core.compute_known(w, exec, pc, op) {
+        if self.compute_known(w, exec, pc, op) {
             return Ok(());
         }
         match op {
-            Op::Mov { dst, src, .. } => self.core.copy(w, exec, *dst, *src),
-            Op::Special { dst, special } => self.core.special(w, exec, pc, *dst, *special),
-            Op::Pack { dst, part, srcs } => self.core.pack(At { w, exec, pc }, *dst, *part, srcs),
-            Op::Unpack { dsts, part, src } => {
-                self.core.unpack(At { w, exec, pc }, dsts, *part, *src)
-            }
+            Op::Mov { dst, src, .. } => self.copy(w, exec, *dst, *src),
+            Op::Special { dst, special } => self.special(w, exec, pc, *dst, *special),
+            Op::Pack { dst, part, srcs } => self.pack(At { w, exec, pc }, *dst, *part, srcs),
+            Op::Unpack { dsts, part, src } => self.unpack(At { w, exec, pc }, dsts, *part, *src),
             Op::Int {
                 op,
                 ty,
@@ -503,10 +499,8 @@ impl Machine<'_> {
                 dst,
                 dst2,
                 src,
-            } => self
-                .core
-                .int(At { w, exec, pc }, (*op, *ty, *n), *dst, *dst2, src)?,
-            Op::Float { .. } => self.core.float(w, exec, pc, op)?,
+            } => self.int(At { w, exec, pc }, (*op, *ty, *n), *dst, *dst2, src)?,
+            Op::Float { .. } => self.float(w, exec, pc, op)?,
             Op::Setp { .. } | Op::Set { .. } | Op::Testp { .. } => self.compare(w, exec, pc, op),
             Op::Selp {
                 width,
@@ -516,17 +510,17 @@ impl Machine<'_> {
                 p,
             } => {
                 for lane in lanes(exec) {
-                    let v = match self.core.truth(w, *p, lane) {
-                        Val::Conc(1) => self.core.src(w, *a, lane),
-                        Val::Conc(_) => self.core.src(w, *b, lane),
+                    let v = match self.truth(w, *p, lane) {
+                        Val::Conc(1) => self.src(w, *a, lane),
+                        Val::Conc(_) => self.src(w, *b, lane),
                         c => {
-                            self.core.values.note_unset(w, pc);
-                            let (x, y) = (self.core.src(w, *a, lane), self.core.src(w, *b, lane));
-                            let p = self.core.values.pred(c);
-                            self.core.values.select(p, x, y, *width)
+                            self.values.note_unset(w, pc);
+                            let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
+                            let p = self.values.pred(c);
+                            self.values.select(p, x, y, *width)
                         }
                     };
-                    self.core.set(w, *dst, lane, v);
+                    self.set(w, *dst, lane, v);
                 }
             }
             Op::Slct { .. } => self.slct(w, exec, pc, op),
@@ -544,25 +538,19 @@ impl Machine<'_> {
                 };
                 for lane in lanes(exec) {
                     let s = [src[0], src[1], src[2], Src::Imm(0)];
-                    let d =
-                        self.core
-                            .int_lane(LaneAt { w, lane, pc }, IntOp::Lop3(*table), ty, &s)?;
-                    let zero = self.core.values.bits(Val::Conc(0), 32);
-                    let bits = self.core.values.bits(d, 32);
-                    let z = self
-                        .core
-                        .values
-                        .store
-                        .icmp(crate::term::ICmp::Eq, bits, zero);
-                    let nz = self.core.values.store.not(z);
-                    let q = self.core.truth(w, *q, lane);
-                    let q = self.core.values.pred(q);
-                    let r = self.core.values.combine(*op, nz, q);
-                    let v = self.core.values.of_pred(r);
+                    let d = self.int_lane(LaneAt { w, lane, pc }, IntOp::Lop3(*table), ty, &s)?;
+                    let zero = self.values.bits(Val::Conc(0), 32);
+                    let bits = self.values.bits(d, 32);
+                    let z = self.values.store.icmp(crate::term::ICmp::Eq, bits, zero);
+                    let nz = self.values.store.not(z);
+                    let q = self.truth(w, *q, lane);
+                    let q = self.values.pred(q);
+                    let r = self.values.combine(*op, nz, q);
+                    let v = self.values.of_pred(r);
                     if let Some(dst) = dst {
-                        self.core.set(w, *dst, lane, d);
+                        self.set(w, *dst, lane, d);
                     }
-                    self.core.set(w, *p, lane, v);
+                    self.set(w, *p, lane, v);
                 }
             }
             Op::Cvt { .. }
@@ -572,8 +560,7 @@ impl Machine<'_> {
             Op::Cvta { .. } | Op::IsSpace { .. } => self.window(w, exec, pc, op)?,
             _ => {
                 let site = site(pc, w, exec, "is executed");
-                self.core
-                    .found
+                self.found
                     .unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
                         format!("{op:?} is not supported")
                     });

@@ -12,7 +12,7 @@ use crate::term::made::{Kind, Shape};
 use crate::term::{Class, Fun, TermId, decode, embeds};
 
 use super::float::is_small;
-use super::machine::{Core, Machine};
+use super::machine::Core;
 use super::region::{LOCAL, SHARED, base};
 use super::rounding::Arg;
 use super::stop::Stop;
@@ -241,9 +241,7 @@ impl Core<'_> {
         let v = self.values.of_bits(b);
         self.values.int_to_int(t, t, false, v, width)
     }
-}
 
-impl Machine<'_> {
     /// `cvt`.
     pub(super) fn convert(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
         match op {
@@ -258,68 +256,66 @@ impl Machine<'_> {
                 src,
                 ..
             } => {
-                let width = self.core.width(*dst);
+                let width = self.width(*dst);
                 for lane in lanes(exec) {
-                    let v = self.core.src(w, *src, lane);
+                    let v = self.src(w, *src, lane);
                     if let (Val::Conc(b), NumTy::Int(f), NumTy::Int(t)) = (v, from, to) {
                         let x = int::cvt_int(*f, *t, *sat, b, width);
-                        self.core.set(w, *dst, lane, Val::Conc(x));
+                        self.set(w, *dst, lane, Val::Conc(x));
                         continue;
                     }
                     if v == Val::Unset {
-                        self.core.values.note_unset(w, pc);
+                        self.values.note_unset(w, pc);
                     }
                     if let Val::Conc(b) = v
-                        && !self.core.values.is_unfolded()
-                        && let Some(x) = self.core.cvt_number(pc, op, b)
+                        && !self.values.is_unfolded()
+                        && let Some(x) = self.cvt_number(pc, op, b)
                     {
-                        self.core.set(w, *dst, lane, x);
+                        self.set(w, *dst, lane, x);
                         continue;
                     }
-                    if let Some(x) = self.core.cvt_word(pc, op, v) {
-                        self.core.set(w, *dst, lane, x);
+                    if let Some(x) = self.cvt_word(pc, op, v) {
+                        self.set(w, *dst, lane, x);
                         continue;
                     }
                     let v = match from {
-                        NumTy::Int(_) => self.core.as_held((w, lane, pc), v),
+                        NumTy::Int(_) => self.as_held((w, lane, pc), v),
                         NumTy::Float(_) => v,
                     };
                     let x = match (from, to) {
                         (NumTy::Float(f), NumTy::Float(t)) => {
-                            let x = self.core.values.real(v, *f);
+                            let x = self.values.real(v, *f);
                             let from = Arg::of(v, *f, x);
-                            let x = self.core.round_number((w, lane, pc), *rnd, from);
-                            let y = self.core.values.clamp_real(x, *t, *sat, *satfinite, *relu);
-                            let r = self.core.values.convert_number((v, *f, x), *rnd, (*t, y));
+                            let x = self.round_number((w, lane, pc), *rnd, from);
+                            let y = self.values.clamp_real(x, *t, *sat, *satfinite, *relu);
+                            let r = self.values.convert_number((v, *f, x), *rnd, (*t, y));
                             let clamps = [*sat, *satfinite, *relu];
-                            self.core.values.converted((v, *f), (*rnd, clamps), (*t, r))
+                            self.values.converted((v, *f), (*rnd, clamps), (*t, r))
                         }
                         (NumTy::Float(f), NumTy::Int(t)) => {
-                            self.core
-                                .float_to_int((w, lane, pc), (*f, *t), *rnd, v, width)
+                            self.float_to_int((w, lane, pc), (*f, *t), *rnd, v, width)
                         }
                         (NumTy::Int(f), NumTy::Float(t)) => {
-                            let b = self.core.values.bits(v, f.width);
-                            let x = self.core.values.store.of_int(f.signed, b);
-                            let y = self.core.values.clamp_real(x, *t, *sat, *satfinite, *relu);
-                            let r = self.core.values.convert_number((v, *t, x), *rnd, (*t, y));
+                            let b = self.values.bits(v, f.width);
+                            let x = self.values.store.of_int(f.signed, b);
+                            let y = self.values.clamp_real(x, *t, *sat, *satfinite, *relu);
+                            let r = self.values.convert_number((v, *t, x), *rnd, (*t, y));
                             let clamps = [*sat, *satfinite, *relu];
-                            self.core
-                                .values
+                            self.values
                                 .converted_int((b, f.signed), (*rnd, clamps), (*t, r))
                         }
                         (NumTy::Int(f), NumTy::Int(t)) => {
-                            self.core.values.int_to_int(*f, *t, *sat, v, width)
+                            self.values.int_to_int(*f, *t, *sat, v, width)
                         }
                     };
                     // A 16-bit or narrower float in a wider register.
                     let x = match x {
                         Val::Real(f, _) if f.bits() as u8 != width => {
-                            self.core.values.of_bits_plain(x, width)
+                            self.values.of_bits_plain(x, width)
                         }
                         _ => x,
                     };
-                    self.core.set(w, *dst, lane, x);
+                    self.set(w, *dst, lane, x);
                 }
             }
             Op::CvtNarrow {
@@ -333,46 +329,38 @@ impl Machine<'_> {
                 ..
             } => {
                 for lane in lanes(exec) {
-                    self.core.values.note_unset(w, pc);
+                    self.values.note_unset(w, pc);
                     let parts = parts.iter().map(|s| {
-                        let v = self.core.src(w, *s, lane);
+                        let v = self.src(w, *s, lane);
                         let how = Narrowing {
                             rnd: *rnd,
                             satfinite: *satfinite,
                             relu: *relu,
                             ..Narrowing::default()
                         };
-                        if let Some(x) = self.core.values.narrow_number((*from, *to), &how, v) {
-                            return self.core.values.store.bits(packed_bits(*to), x);
+                        if let Some(x) = self.values.narrow_number((*from, *to), &how, v) {
+                            return self.values.store.bits(packed_bits(*to), x);
                         }
                         let mods = conversion(*rnd, [false, *satfinite, *relu]);
-                        if let Some(t) = self.core.values.convert_word(pc, (*from, *to), mods, v) {
-                            return self.core.values.field(t, 0, packed_bits(*to));
+                        if let Some(t) = self.values.convert_word(pc, (*from, *to), mods, v) {
+                            return self.values.field(t, 0, packed_bits(*to));
                         }
-                        let x = self.core.values.real(v, *from);
-                        let y = self
-                            .core
-                            .values
-                            .clamp_real(x, *to, false, *satfinite, *relu);
-                        let t = self
-                            .core
-                            .values
-                            .convert_number((v, *from, x), *rnd, (*to, y));
+                        let x = self.values.real(v, *from);
+                        let y = self.values.clamp_real(x, *to, false, *satfinite, *relu);
+                        let t = self.values.convert_number((v, *from, x), *rnd, (*to, y));
                         let how = (*rnd, [false, *satfinite, *relu]);
-                        let r = self.core.values.converted((v, *from), how, (*to, t));
-                        let b = self.core.values.bits(r, to.bits() as u8);
+                        let r = self.values.converted((v, *from), how, (*to, t));
+                        let b = self.values.bits(r, to.bits() as u8);
                         match packed_bits(*to) {
-                            n if u32::from(n) < to.bits() => {
-                                self.core.values.store.extract(b, 0, n)
-                            }
+                            n if u32::from(n) < to.bits() => self.values.store.extract(b, 0, n),
                             _ => b,
                         }
                     });
                     let parts: Vec<TermId> = parts.collect();
-                    let t = self.core.values.store.concat(&parts);
-                    let width = self.core.width(*dst);
-                    let v = self.core.values.of_bits_plain(Val::Bits(t), width);
-                    self.core.set(w, *dst, lane, v);
+                    let t = self.values.store.concat(&parts);
+                    let width = self.width(*dst);
+                    let v = self.values.of_bits_plain(Val::Bits(t), width);
+                    self.set(w, *dst, lane, v);
                 }
             }
             Op::CvtUnpack2 {
@@ -384,58 +372,58 @@ impl Machine<'_> {
             } => {
                 let n = packed_bits(*from);
                 for lane in lanes(exec) {
-                    self.core.values.note_unset(w, pc);
-                    let v = self.core.src(w, *src, lane);
-                    let b = self.core.values.bits(v, 2 * n);
+                    self.values.note_unset(w, pc);
+                    let v = self.src(w, *src, lane);
+                    let b = self.values.bits(v, 2 * n);
                     let parts = [0, n].map(|low| {
-                        let mut e = self.core.values.store.extract(b, low, n);
+                        let mut e = self.values.store.extract(b, low, n);
                         let above = from.bits() as u8 - n;
                         if above > 0 {
-                            let zero = self.core.values.store.bits(above, 0);
-                            e = self.core.values.store.concat(&[e, zero]);
+                            let zero = self.values.store.bits(above, 0);
+                            e = self.values.store.concat(&[e, zero]);
                         }
-                        let v = self.core.values.of_bits(e);
+                        let v = self.values.of_bits(e);
                         let plain = Narrowing {
                             relu: *relu,
                             ..Narrowing::default()
                         };
-                        if let Some(x) = self.core.values.narrow_number((*from, *to), &plain, v) {
-                            return self.core.values.store.bits(to.bits() as u8, x);
+                        if let Some(x) = self.values.narrow_number((*from, *to), &plain, v) {
+                            return self.values.store.bits(to.bits() as u8, x);
                         }
                         let mods = conversion(Rnd::None, [false, false, *relu]);
-                        if let Some(t) = self.core.values.convert_word(pc, (*from, *to), mods, v) {
+                        if let Some(t) = self.values.convert_word(pc, (*from, *to), mods, v) {
                             return t;
                         }
-                        let x = self.core.values.real(v, *from);
-                        let x = self.core.values.clamp_real(x, *to, false, false, *relu);
+                        let x = self.values.real(v, *from);
+                        let x = self.values.clamp_real(x, *to, false, false, *relu);
                         let how = (Rnd::None, [false, false, *relu]);
-                        let r = self.core.values.converted((v, *from), how, (*to, x));
-                        self.core.values.bits(r, to.bits() as u8)
+                        let r = self.values.converted((v, *from), how, (*to, x));
+                        self.values.bits(r, to.bits() as u8)
                     });
-                    let t = self.core.values.store.concat(&parts);
-                    let v = self.core.values.of_bits(t);
-                    self.core.set(w, *dst, lane, v);
+                    let t = self.values.store.concat(&parts);
+                    let v = self.values.of_bits(t);
+                    self.set(w, *dst, lane, v);
                 }
             }
             Op::CvtPackSat { to, from, dst, src } => {
                 for lane in lanes(exec) {
-                    self.core.values.note_unset(w, pc);
-                    let v = src.map(|s| self.core.src(w, s, lane));
+                    self.values.note_unset(w, pc);
+                    let v = src.map(|s| self.src(w, s, lane));
                     let half = |m: &mut Self, v: Val| {
-                        let x = m.core.values.int_to_int(*from, *to, true, v, 32);
-                        let b = m.core.values.bits(x, 32);
-                        m.core.values.store.extract(b, 0, to.width)
+                        let x = m.values.int_to_int(*from, *to, true, v, 32);
+                        let b = m.values.bits(x, 32);
+                        m.values.store.extract(b, 0, to.width)
                     };
                     let (hi, lo) = (half(self, v[0]), half(self, v[1]));
                     let mut parts = vec![lo, hi];
                     let used = 2 * to.width;
                     if used < 32 {
-                        let c = self.core.values.bits(v[2], 32);
-                        parts.push(self.core.values.store.extract(c, 0, 32 - used));
+                        let c = self.values.bits(v[2], 32);
+                        parts.push(self.values.store.extract(c, 0, 32 - used));
                     }
-                    let t = self.core.values.store.concat(&parts);
-                    let v = self.core.values.of_bits(t);
-                    self.core.set(w, *dst, lane, v);
+                    let t = self.values.store.concat(&parts);
+                    let v = self.values.of_bits(t);
+                    self.set(w, *dst, lane, v);
                 }
             }
             _ => {}
@@ -453,7 +441,7 @@ impl Machine<'_> {
                 ..
             } => {
                 for lane in lanes(exec) {
-                    let v = self.core.src(w, *src, lane);
+                    let v = self.src(w, *src, lane);
                     let origin = match space {
                         Space::Shared | Space::SharedCluster => base(SHARED),
                         Space::Local => base(LOCAL),
@@ -462,26 +450,26 @@ impl Machine<'_> {
                         _ => 0,
                     };
                     let delta = if *to { origin.wrapping_neg() } else { origin };
-                    let width = self.core.width(*dst);
+                    let width = self.width(*dst);
                     let v = match v {
                         Val::Conc(a) => Val::Conc(a.wrapping_add(delta)),
                         _ if delta == 0 => v,
                         _ => {
-                            self.core.values.note_unset(w, pc);
+                            self.values.note_unset(w, pc);
                             let k = Val::Conc(delta);
-                            self.core.values.add_choice(v, k, width)
+                            self.values.add_choice(v, k, width)
                         }
                     };
-                    self.core.set(w, *dst, lane, v);
+                    self.set(w, *dst, lane, v);
                 }
             }
             Op::IsSpace { space, p, a } => {
                 for lane in lanes(exec) {
                     let Some(inside) = self.lies_in((w, lane, pc), *a, *space)? else {
-                        self.core.refuse_base(w, 1 << lane, pc);
+                        self.refuse_base(w, 1 << lane, pc);
                         return Err(Stop::Finding);
                     };
-                    self.core.set(w, *p, lane, inside);
+                    self.set(w, *p, lane, inside);
                 }
             }
             _ => {}

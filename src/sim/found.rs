@@ -26,7 +26,7 @@ use crate::term::samples::Samples;
 use crate::term::{BitsOp, Class, ICmp, RCmp, Term, TermId, TermStore, embeds, layout, pow2};
 
 use super::compare::Number;
-use super::machine::{Core, Machine};
+use super::machine::Core;
 use super::val::Val;
 use super::value::Values;
 
@@ -119,9 +119,7 @@ impl Core<'_> {
         let message = format!("{what}, which decides the test in line {}", site.line);
         self.found.assumptions.insert(kind.says(message).at(site));
     }
-}
 
-impl Machine<'_> {
     /// True for an ordered comparison that only rounding decides.
     pub(super) fn needs_rounding(
         &mut self,
@@ -134,39 +132,35 @@ impl Machine<'_> {
             return false;
         };
         let (a, b) = (x.real, y.real);
-        let store = &self.core.values.store;
+        let store = &self.values.store;
         let odd = |t| matches!(store.get(t), Term::Inf { .. } | Term::Undefined);
-        if odd(a)
-            || odd(b)
-            || self.core.values.is_unrounded(fmt, v) && self.core.values.is_unrounded(fmt, w)
+        if odd(a) || odd(b) || self.values.is_unrounded(fmt, v) && self.values.is_unrounded(fmt, w)
         {
             return false;
         }
         // A test of a number with itself asks whether it is one.
-        if v == w && self.core.values.is_itself(v)
-            || self.core.values.varies(op, (a, b), Samples::orders)
-        {
+        if v == w && self.values.is_itself(v) || self.values.varies(op, (a, b), Samples::orders) {
             return false;
         }
-        let made = self.core.values.trees.map(|_| {
-            let x = self.core.values.operand(v, fmt);
-            (x, self.core.values.operand(w, fmt))
+        let made = self.values.trees.map(|_| {
+            let x = self.values.operand(v, fmt);
+            (x, self.values.operand(w, fmt))
         });
-        let Values { store, narrow, .. } = &self.core.values;
+        let Values { store, narrow, .. } = &self.values;
         let found = store.machine_orders((a, b), made, narrow);
         if found.answers(op) != [true, true] {
             let vanishing = store.orders_by_sign((a, b), true);
             if made.is_none_or(|m| m.0 != m.1) && vanishing.answers(op) == [true, true] {
-                self.core.takes_for_positive(pc);
+                self.takes_for_positive(pc);
             }
             return false;
         }
-        if self.core.values.has_sign((a, b)) {
-            self.core.takes_for_positive(pc);
+        if self.values.has_sign((a, b)) {
+            self.takes_for_positive(pc);
             return false;
         }
-        if self.core.values.is_moderate((a, b)) {
-            self.core.takes_for_within(pc);
+        if self.values.is_moderate((a, b)) {
+            self.takes_for_within(pc);
             return false;
         }
         // Of what a run with a defect computes nothing is claimed.
@@ -175,7 +169,7 @@ impl Machine<'_> {
         }
         let mut looks = [Samples::scaled, Samples::exact].into_iter();
         // Each look evaluates thousands of terms, and there is one for each lane of a comparison.
-        !looks.any(|look| self.is_late() || self.core.values.varies(op, (a, b), look))
+        !looks.any(|look| self.is_late() || self.values.varies(op, (a, b), look))
     }
 }
 

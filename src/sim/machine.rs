@@ -103,7 +103,7 @@ impl<'k> Machine<'k> {
             core,
             sync,
             tasks,
-            conditions: Conditions::new(kernel),
+            conditions: Conditions::new(),
         };
         machine.take_maps();
         for f in &bindings.fields {
@@ -117,8 +117,9 @@ impl<'k> Machine<'k> {
         }
         Some(machine)
     }
-    /// True if no defect was found so far.
-    pub(super) fn is_fine(&self) -> bool {
+
+    /// True if no defect was found so far, and no pair of accesses that nothing orders.
+    pub(super) fn finds_nothing(&self) -> bool {
         self.core.found.defects.is_empty() && self.sync.order.finds_nothing()
     }
 }

@@ -97,7 +97,9 @@ impl Machine<'_> {
         kind: Kind,
     ) -> Result<Vec<Target>, Stop> {
         let mask = (u64::from(u32::MAX) >> (LANES - count)) as u32;
-        let mut rows = self.targets(At { w, exec: mask, pc }, space, addr, &Under::none())?;
+        let mut rows = self
+            .core
+            .targets(At { w, exec: mask, pc }, space, addr, &Under::none())?;
         let wanted = rows.len();
         self.check(w, pc, &mut rows, ROW as u32, kind.writes());
         if rows.len() != wanted {

@@ -286,6 +286,35 @@ impl Core<'_> {
         }
         found.into_values().collect()
     }
+
+    /// True once a limit is reached: the run ends with this instruction.
+    pub(super) fn is_late(&mut self) -> bool {
+        self.threads.late = self.threads.late || self.over_limit().is_err();
+        self.threads.late
+    }
+
+    fn over_limit(&mut self) -> Result<(), Stop> {
+        // A run with values finds it again, and has the time that is left.
+        if self.values.omits && self.has_findings() {
+            self.values.miss();
+            return Err(Stop::Finding);
+        }
+        let over = |m: u64| self.footprint() > m;
+        let what = match self.fixed.limits.reached() {
+            Some(what) => what,
+            None if self.fixed.limits.memory.is_some_and(over) => "the memory limit was reached",
+            None => return Ok(()),
+        };
+        let sites = Vec::new();
+        self.found.unknown(UnknownKind::Limit, sites, || {
+            format!("{what} while the kernel was simulated")
+        });
+        Err(Stop::Finding)
+    }
+
+    fn has_findings(&self) -> bool {
+        !self.is_fine() || !self.found.unknowns.is_empty()
+    }
 }
 
 impl Machine<'_> {
@@ -327,50 +356,16 @@ impl Machine<'_> {
             progress |= self.run_warp((first + w) % self.core.threads.warps.len())?;
             // Few instructions that meet many accesses take long.
             if self.core.fixed.limits.is_late() {
-                self.over_limit()?;
+                self.core.over_limit()?;
             }
         }
         // A warp may never get far between two barriers of a loop without end.
-        self.over_limit()?;
+        self.core.over_limit()?;
         self.clocks_exhausted()?;
         Ok((
             progress,
             self.core.threads.warps.iter().any(|w| w.live != 0),
         ))
-    }
-
-    /// True once a limit is reached: the run ends with this instruction.
-    pub(super) fn is_late(&mut self) -> bool {
-        self.core.threads.late = self.core.threads.late || self.over_limit().is_err();
-        self.core.threads.late
-    }
-
-    fn over_limit(&mut self) -> Result<(), Stop> {
-        // A run with values finds it again, and has the time that is left.
-        if self.core.values.omits && self.has_findings() {
-            self.core.values.miss();
-            return Err(Stop::Finding);
-        }
-        let over = |m: u64| self.core.footprint() > m;
-        let what = match self.core.fixed.limits.reached() {
-            Some(what) => what,
-            None if self.core.fixed.limits.memory.is_some_and(over) => {
-                "the memory limit was reached"
-            }
-            None => return Ok(()),
-        };
-        let sites = Vec::new();
-        self.core.found.unknown(UnknownKind::Limit, sites, || {
-            format!("{what} while the kernel was simulated")
-        });
-        Err(Stop::Finding)
-    }
-
-    fn has_findings(&self) -> bool {
-        let found = &self.core.found;
-        !(found.defects.is_empty()
-            && found.unknowns.is_empty()
-            && self.sync.order.report.is_empty())
     }
 
     /// Runs a warp until all its lanes wait or have exited; true if any stepped.
@@ -426,7 +421,7 @@ impl Machine<'_> {
                         Some(_) => CHECK_MEMORY_EVERY,
                         None => CHECK_EVERY,
                     };
-                    self.over_limit()?;
+                    self.core.over_limit()?;
                     self.clocks_exhausted()?;
                     turn += self.core.threads.budget;
                     if turn >= TURN {
@@ -708,8 +703,8 @@ impl Machine<'_> {
         out.conditionals = std::mem::take(&mut self.conditions.conditionals);
         out.stats = self.core.threads.stats;
         out.executed = std::mem::take(&mut self.core.threads.executed);
-        out.taken = std::mem::take(&mut self.conditions.taken);
-        out.gathers = std::mem::take(&mut self.conditions.gathers).into_list();
+        out.taken = std::mem::take(&mut self.core.threads.taken);
+        out.gathers = std::mem::take(&mut self.core.memory.gathers).into_list();
         self.core.report_doubts(&mut out);
         out
     }

@@ -74,6 +74,33 @@ impl Core<'_> {
             )
         });
     }
+
+    /// The object of an address, and its distance from the first byte of that as bits, with the linear form.
+    fn located(
+        &mut self,
+        c: &Chosen,
+        space: Space,
+        offset: i64,
+    ) -> Option<(Landing, TermId, Index)> {
+        let landing = self.memory.prov.landing(c.prov, space).ok()?;
+        let kind = self.memory.regions[landing.region.0 as usize].kind;
+        let is_whole = landing.spare == (0, 0) && kind != RegionKind::Param;
+        let store = &mut self.values.store;
+        if !is_whole
+            || !self
+                .memory
+                .gathers
+                .is_usable(store, c.addr, self.fixed.arrays)
+        {
+            return None;
+        }
+        let first = landing.origin.wrapping_add_signed(landing.bounds.0);
+        let width = store.width(c.addr);
+        let from = store.bits(width, (offset as u64).wrapping_sub(first));
+        let at = store.bits_op(BitsOp::Add, c.addr, from);
+        let index = store.linear(at)?;
+        Some((landing, at, index))
+    }
 }
 
 impl Machine<'_> {
@@ -87,7 +114,9 @@ impl Machine<'_> {
         size: u32,
     ) -> Result<Vec<Target>, Stop> {
         let mut chosen = Vec::new();
-        let mut out = self.targets_or_chosen((w, exec, pc), space, addr, under, &mut chosen)?;
+        let mut out =
+            self.core
+                .targets_or_chosen((w, exec, pc), space, addr, under, &mut chosen)?;
         self.spread((w, pc), &chosen, &mut out, (space, addr.offset), size)?;
         Ok(out)
     }
@@ -120,7 +149,7 @@ impl Machine<'_> {
         size: u32,
     ) -> Result<(), Stop> {
         for c in chosen {
-            let Some((landing, at, index)) = self.located(c, space, offset) else {
+            let Some((landing, at, index)) = self.core.located(c, space, offset) else {
                 self.core
                     .data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
                 return Err(Stop::Finding);
@@ -139,7 +168,8 @@ impl Machine<'_> {
                 _ => Object::Own(self.core.variable(&landing).into(), bytes),
             };
             let wide = self.core.values.extended(at, false, 64);
-            self.note_chosen((w, pc), c, (object, wide), index, size);
+            self.core
+                .note_chosen((w, pc), c, (object, wide), index, size);
             let own = match landing.region {
                 LOCAL => {
                     let rank = self.core.threads.warps[w].first as i64 + c.lane as i64;
@@ -167,33 +197,6 @@ impl Machine<'_> {
             self.sync.meet_each();
         }
         Ok(())
-    }
-
-    /// The object of an address, and its distance from the first byte of that as bits, with the linear form.
-    fn located(
-        &mut self,
-        c: &Chosen,
-        space: Space,
-        offset: i64,
-    ) -> Option<(Landing, TermId, Index)> {
-        let landing = self.core.memory.prov.landing(c.prov, space).ok()?;
-        let kind = self.core.memory.regions[landing.region.0 as usize].kind;
-        let is_whole = landing.spare == (0, 0) && kind != RegionKind::Param;
-        let store = &mut self.core.values.store;
-        if !is_whole
-            || !self
-                .conditions
-                .gathers
-                .is_usable(store, c.addr, self.core.fixed.arrays)
-        {
-            return None;
-        }
-        let first = landing.origin.wrapping_add_signed(landing.bounds.0);
-        let width = store.width(c.addr);
-        let from = store.bits(width, (offset as u64).wrapping_sub(first));
-        let at = store.bits_op(BitsOp::Add, c.addr, from);
-        let index = store.linear(at)?;
-        Some((landing, at, index))
     }
 }
 

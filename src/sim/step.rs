@@ -116,6 +116,42 @@ impl Core<'_> {
         }
     }
 
+    /// What one lane does at an instruction that meets nobody, a computation or a jump: where it goes on; `None` at any
+    /// other, and where data decide the guard.
+    pub(super) fn step_alone(&mut self, (w, lane): (usize, usize), pc: Pc) -> Option<Pc> {
+        let exec = 1 << lane;
+        self.count_step(exec).ok()?;
+        let inst = self.inst(pc);
+        let (yes, under) = self.guarded(w, exec, inst.guard);
+        let next = Pc(pc.0 + 1);
+        if under.mask != 0 || yes == 0 {
+            return (under.mask == 0).then_some(next);
+        }
+        match &inst.op {
+            Op::Bra { target, .. } => return Some(*target),
+            Op::Nop => {}
+            Op::Ld {
+                access, dsts, addr, ..
+            } if inst.op.is_pure() => {
+                let (mut offs, size) = ([0; LANES], access.ty.bits() / 8 * dsts.len() as u32);
+                let landing = self.uniform((w, exec), access.space, *addr, size, &mut offs)?;
+                let from = (landing.region, &offs);
+                self.load_lanes(At { w, exec, pc }, from, (access, dsts));
+            }
+            op if op.is_pure() => self.compute_shared(w, exec, pc, op).ok()?,
+            _ => return None,
+        }
+        Some(next)
+    }
+
+    /// Counts an instruction in some lanes, which may be one too many.
+    fn count_step(&mut self, exec: u32) -> Result<(), Stop> {
+        self.threads.stats.warp_instructions += 1;
+        self.threads.stats.thread_instructions += exec.count_ones() as u64;
+        work::spend(exec.count_ones() as u64);
+        self.may_go_on()
+    }
+
     /// A guard or branch on a value that was never written is a defect.
     pub(super) fn check_set(&mut self, w: usize, pc: Pc, under: &Under) -> Result<(), Stop> {
         for lane in lanes(under.mask) {
@@ -220,11 +256,8 @@ impl Machine<'_> {
         (mask, certain): (u32, u32),
         pc: Pc,
     ) -> Result<(), Stop> {
-        self.core.threads.stats.warp_instructions += 1;
-        self.core.threads.stats.thread_instructions += mask.count_ones() as u64;
-        work::spend(mask.count_ones() as u64);
-        self.core.may_go_on()?;
-        self.note_taken(w, mask, pc, Seen::Guard);
+        self.core.count_step(mask)?;
+        self.core.note_taken(w, mask, pc, Seen::Guard);
         if self.tasks.products.busy(w) {
             self.check_busy(w, (mask, certain), pc)?;
         }
@@ -457,7 +490,7 @@ impl Machine<'_> {
                     });
                 return Err(Stop::Finding);
             }
-            op => self.compute_shared(w, exec, pc, op)?,
+            op => self.core.compute_shared(w, exec, pc, op)?,
         }
         Ok(Flow::Next)
     }

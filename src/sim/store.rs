@@ -290,7 +290,7 @@ impl Machine<'_> {
         let mut rest = &conflicts[..];
         for (i, t) in targets.iter().enumerate() {
             // One instruction may write at each of many places that data choose.
-            if i % LANES == LANES - 1 && self.is_late() {
+            if i % LANES == LANES - 1 && self.core.is_late() {
                 return Err(Stop::Finding);
             }
             self.core.note_role(w, pc, t);

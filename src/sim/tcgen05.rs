@@ -216,7 +216,9 @@ impl Machine<'_> {
         (space, addr): (Space, Addr),
         first: usize,
     ) -> Result<(), Stop> {
-        let mut to = self.targets(At { w, exec: 1, pc }, space, addr, &Under::none())?;
+        let mut to = self
+            .core
+            .targets(At { w, exec: 1, pc }, space, addr, &Under::none())?;
         self.check(w, pc, &mut to, 4, true);
         self.sync.order.through = Through::Word;
         let conflicts = self.order_accesses((w, pc), &to, (4, 1), Kind::Write, false);

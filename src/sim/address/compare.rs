@@ -8,7 +8,7 @@
 use crate::answer::AssumptionKind;
 use crate::kernel::{Cmp, IntTy, Space};
 
-use super::super::machine::{Core, Machine, Spaces};
+use super::super::machine::{Core, Spaces};
 use super::derive::Arg;
 use super::image::{Bit, Images};
 use super::provenance::{BaseId, Prov, low};
@@ -81,16 +81,14 @@ impl Core<'_> {
         }
         true
     }
-}
 
-impl Machine<'_> {
     /// True if a comparison comes out alike under every layout.
     pub(crate) fn decides(&mut self, cmp: Cmp, ty: IntTy, a: Arg, b: Arg, sides: usize) -> bool {
-        if let Some(c) = self.core.memory.chosen_by(&[a, b]) {
-            let both = self.core.values.sides(c);
+        if let Some(c) = self.memory.chosen_by(&[a, b]) {
+            let both = self.values.sides(c);
             return sides > 1
                 && both.into_iter().all(|(known, side)| {
-                    let [x, y] = [a, b].map(|x| self.core.on_side(x, known, c, side));
+                    let [x, y] = [a, b].map(|x| self.on_side(x, known, c, side));
                     self.decides(cmp, ty, x, y, sides / 2)
                 });
         }
@@ -101,14 +99,14 @@ impl Machine<'_> {
         let zero = |x: &Arg| x.constant().is_some_and(|n| n & low(w) == 0);
         let equality = matches!(cmp, Cmp::Eq | Cmp::Ne);
         if (equality || !ty.signed)
-            && (zero(&b) && self.core.memory.is_not_zero(a, w)
-                || zero(&a) && self.core.memory.is_not_zero(b, w))
+            && (zero(&b) && self.memory.is_not_zero(a, w)
+                || zero(&a) && self.memory.is_not_zero(b, w))
         {
             return true;
         }
-        let apart = self.core.memory.prov.sum(a.p, b.p, u64::MAX, w);
+        let apart = self.memory.prov.sum(a.p, b.p, u64::MAX, w);
         if apart == Some(Prov::NONE) {
-            return equality || self.core.in_order(ty, a, b);
+            return equality || self.in_order(ty, a, b);
         }
         if !equality {
             return false;
@@ -117,8 +115,8 @@ impl Machine<'_> {
             return false;
         };
         if let Some(p) = apart {
-            if x.wrapping_sub(y) & low(self.core.memory.prov.aligned(p).min(w)) != 0 {
-                self.core.memory.prov.use_alignment(p);
+            if x.wrapping_sub(y) & low(self.memory.prov.aligned(p).min(w)) != 0 {
+                self.memory.prov.use_alignment(p);
                 return true;
             }
             if self.are_bytes_of_two(a, b) {
@@ -126,7 +124,7 @@ impl Machine<'_> {
             }
         }
         let mut images = Images::default();
-        let [p, q] = [a, b].map(|x| images.of(&self.core.memory.prov, x.p, x.number(), w));
+        let [p, q] = [a, b].map(|x| images.of(&self.memory.prov, x.p, x.number(), w));
         let (p, q) = (&p[..w as usize], &q[..w as usize]);
         let differ =
             |(x, y): (&Bit, &Bit)| matches!((x, y), (Bit::Known(i), Bit::Known(j)) if i != j);
@@ -137,8 +135,8 @@ impl Machine<'_> {
     /// Two addresses of bytes of two different objects of one space.
     fn are_bytes_of_two(&mut self, a: Arg, b: Arg) -> bool {
         let inside = |m: &Self, x: &Arg| -> Option<BaseId> {
-            let (base, off) = m.core.memory.prov.pointed(x.p, x.number()?)?;
-            let of = m.core.memory.prov.base(base);
+            let (base, off) = m.memory.prov.pointed(x.p, x.number()?)?;
+            let of = m.memory.prov.base(base);
             let size = of.size? as i64;
             (of.rounded.is_none() && (0..size).contains(&off)).then_some(base)
         };
@@ -147,7 +145,7 @@ impl Machine<'_> {
         };
         let spaces = [Space::Generic, Space::Shared, Space::Local, Space::Param];
         let both = |m: &mut Self, s| {
-            m.core.memory.prov.landing(a.p, s).is_ok() && m.core.memory.prov.landing(b.p, s).is_ok()
+            m.memory.prov.landing(a.p, s).is_ok() && m.memory.prov.landing(b.p, s).is_ok()
         };
         x != y && spaces.into_iter().any(|s| both(self, s))
     }

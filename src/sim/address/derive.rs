@@ -11,7 +11,7 @@ use crate::kernel::{Cmp, Guard, IntOp, IntTy, NumTy, Op, Space, Src};
 use crate::term::TermId;
 
 use super::super::int;
-use super::super::machine::{Core, Machine, Spaces};
+use super::super::machine::{Core, Spaces};
 use super::super::val::Val;
 use super::super::value::Values;
 use super::carry::Given;
@@ -307,14 +307,12 @@ impl Core<'_> {
             p,
         }
     }
-}
 
-impl Machine<'_> {
     /// What the destinations of a lane-wise operation carry; true if that follows from what the
     /// operands carry alone, whatever their numbers are. `None` if layouts decide the result.
     pub(crate) fn derive(&mut self, w: usize, lane: usize, op: &Op) -> Option<(Given, bool)> {
         Some(match op {
-            Op::Mov { dst, src, .. } => (vec![(*dst, self.core.src_prov(w, *src, lane))], true),
+            Op::Mov { dst, src, .. } => (vec![(*dst, self.src_prov(w, *src, lane))], true),
             Op::Int {
                 op: IntOp::Add | IntOp::Sub | IntOp::MadLo | IntOp::MadWide,
                 lanes: 1,
@@ -338,9 +336,9 @@ impl Machine<'_> {
                 src,
                 ..
             } => {
-                let a = self.core.arg(w, *src, lane);
+                let a = self.arg(w, *src, lane);
                 (
-                    vec![(*dst, self.core.memory.through_window(a, *space, *to))],
+                    vec![(*dst, self.memory.through_window(a, *space, *to))],
                     true,
                 )
             }
@@ -352,59 +350,51 @@ impl Machine<'_> {
                 src,
                 ..
             } => {
-                let a = self.core.arg(w, *src, lane);
-                let width = self.core.width(*dst);
+                let a = self.arg(w, *src, lane);
+                let width = self.width(*dst);
                 (
-                    vec![(*dst, self.core.memory.converted(a, *from, *to, width))],
+                    vec![(*dst, self.memory.converted(a, *from, *to, width))],
                     false,
                 )
             }
             Op::Pack { dst, part, srcs } => {
-                let args: Vec<Arg> = srcs.iter().map(|s| self.core.arg(w, *s, lane)).collect();
-                (
-                    vec![(*dst, self.core.memory.packed_prov(&args, *part))],
-                    false,
-                )
+                let args: Vec<Arg> = srcs.iter().map(|s| self.arg(w, *s, lane)).collect();
+                (vec![(*dst, self.memory.packed_prov(&args, *part))], false)
             }
             Op::Unpack { dsts, part, src } => {
-                let a = self.core.arg(w, *src, lane);
+                let a = self.arg(w, *src, lane);
                 let each = (0u8..).zip(dsts);
                 let given = each.filter_map(|(i, d)| Some((i, (*d)?)));
                 let given = given.map(|(i, d)| {
                     (
                         d,
-                        self.core
-                            .memory
-                            .prov
-                            .extracted(a.p, a.number(), i * part, *part),
+                        self.memory.prov.extracted(a.p, a.number(), i * part, *part),
                     )
                 });
                 (given.collect(), false)
             }
             Op::Selp { dst, a, b, p, .. } => {
-                let c = match self.core.truth(w, *p, lane) {
+                let c = match self.truth(w, *p, lane) {
                     Val::Pred(c) => c,
                     _ => {
                         return Some((
-                            vec![(*dst, self.core.of_selected(w, lane, [*a, *b], *p))],
+                            vec![(*dst, self.of_selected(w, lane, [*a, *b], *p))],
                             false,
                         ));
                     }
                 };
-                let sides = [*a, *b].map(|s| self.core.arg(w, s, lane));
-                let prov = match self.core.settled(c, sides) {
-                    Some(Some((p, number))) => {
-                        self.core.memory.prov.intern(Shape::Settled(p, number))
-                    }
+                let sides = [*a, *b].map(|s| self.arg(w, s, lane));
+                let prov = match self.settled(c, sides) {
+                    Some(Some((p, number))) => self.memory.prov.intern(Shape::Settled(p, number)),
                     Some(None) => return None,
-                    None => self.core.of_selected(w, lane, [*a, *b], *p),
+                    None => self.of_selected(w, lane, [*a, *b], *p),
                 };
                 (vec![(*dst, prov)], false)
             }
             Op::Slct {
                 dst, a, b, c, cty, ..
             } => {
-                let [x, y, c] = [a, b, c].map(|s| self.core.arg(w, *s, lane));
+                let [x, y, c] = [a, b, c].map(|s| self.arg(w, *s, lane));
                 let prov = match (c.constant(), cty) {
                     (_, _) if x.p == y.p && c.p.is_none() => x.p,
                     (Some(n), NumTy::Int(t)) => {
@@ -426,11 +416,11 @@ impl Machine<'_> {
                 b,
                 ..
             } => {
-                let [a, b] = [*a, *b].map(|s: Src| self.core.arg(w, s, lane));
+                let [a, b] = [*a, *b].map(|s: Src| self.arg(w, s, lane));
                 if self.decides(*cmp, *ty, a, b, MAX_SIDES) {
                     return Some((Vec::new(), false));
                 }
-                let asked = self.core.asks_for_multiple((*cmp, *ty), (a, b), *p)?;
+                let asked = self.asks_for_multiple((*cmp, *ty), (a, b), *p)?;
                 (vec![(*p, asked)], false)
             }
             Op::Setp {
@@ -449,7 +439,7 @@ impl Machine<'_> {
                 b,
                 ..
             } => {
-                let [a, b] = [*a, *b].map(|s: Src| self.core.arg(w, s, lane));
+                let [a, b] = [*a, *b].map(|s: Src| self.arg(w, s, lane));
                 if !self.decides(*cmp, *ty, a, b, MAX_SIDES) {
                     return None;
                 }
@@ -464,34 +454,34 @@ impl Machine<'_> {
         let Op::Int { op, ty, src, .. } = op else {
             return (Prov::NONE, false);
         };
-        let args = src.map(|s| self.core.arg(w, s, lane));
+        let args = src.map(|s| self.arg(w, s, lane));
         self.int_prov(*op, *ty, args, MAX_SIDES)
     }
 
     /// What the result of an integer operation carries, and whether the numbers do not matter.
     fn int_prov(&mut self, op: IntOp, ty: IntTy, args: [Arg; 4], sides: usize) -> (Prov, bool) {
-        if let Some(c) = self.core.memory.chosen_by(&args) {
+        if let Some(c) = self.memory.chosen_by(&args) {
             if sides < 2 {
                 return (Prov::OPAQUE, false);
             }
-            let [yes, no] = self.core.values.sides(c);
+            let [yes, no] = self.values.sides(c);
             let [x, y] = [yes, no].map(|(known, side)| {
-                let args = args.map(|a| self.core.on_side(a, known, c, side));
+                let args = args.map(|a| self.on_side(a, known, c, side));
                 self.int_prov(op, ty, args, sides / 2).0
             });
-            return (self.core.memory.prov.choice(c, x, y), false);
+            return (self.memory.prov.choice(c, x, y), false);
         }
         let [a, b, c, _] = args;
         let linear = match op {
-            IntOp::Add => self.core.memory.prov.sum(a.p, b.p, 1, ty.width),
-            IntOp::Sub => self.core.memory.prov.sum(a.p, b.p, u64::MAX, ty.width),
+            IntOp::Add => self.memory.prov.sum(a.p, b.p, 1, ty.width),
+            IntOp::Sub => self.memory.prov.sum(a.p, b.p, u64::MAX, ty.width),
             IntOp::MadLo | IntOp::MadWide if a.p.is_none() && b.p.is_none() => {
                 let width = if op == IntOp::MadWide {
                     2 * ty.width
                 } else {
                     ty.width
                 };
-                self.core.memory.prov.sum(Prov::NONE, c.p, 1, width)
+                self.memory.prov.sum(Prov::NONE, c.p, 1, width)
             }
             _ => None,
         };
@@ -500,29 +490,26 @@ impl Machine<'_> {
         }
         let scaled = match (op, a.constant(), b.constant()) {
             (IntOp::MulLo | IntOp::MadLo, _, Some(k)) => {
-                self.core.memory.prov.sum(c.p, a.p, k, ty.width)
+                self.memory.prov.sum(c.p, a.p, k, ty.width)
             }
             (IntOp::MulLo | IntOp::MadLo, Some(k), _) => {
-                self.core.memory.prov.sum(c.p, b.p, k, ty.width)
+                self.memory.prov.sum(c.p, b.p, k, ty.width)
             }
             (IntOp::Neg | IntOp::Not, ..) => {
-                self.core
-                    .memory
-                    .prov
-                    .sum(Prov::NONE, a.p, u64::MAX, ty.width)
+                self.memory.prov.sum(Prov::NONE, a.p, u64::MAX, ty.width)
             }
             _ => None,
         };
         let found = scaled
-            .or_else(|| self.core.memory.advanced(op, ty.width, a, b))
+            .or_else(|| self.memory.advanced(op, ty.width, a, b))
             .or_else(|| self.rounded_by_rest(op, ty.width, a, b))
             .or_else(|| match op {
-                IntOp::Sub => self.core.memory.distance_up(ty.width, a, b),
+                IntOp::Sub => self.memory.distance_up(ty.width, a, b),
                 IntOp::Add => self.next_multiple(a, b),
                 _ => None,
             });
         (
-            found.unwrap_or_else(|| self.core.memory.by_bits(op, ty, args)),
+            found.unwrap_or_else(|| self.memory.by_bits(op, ty, args)),
             false,
         )
     }
@@ -535,15 +522,15 @@ impl Machine<'_> {
             IntOp::Sub => false,
             _ => return None,
         };
-        let pieces = |m: &Self, x: &Arg| matches!(m.core.memory.prov.shape(x.p), Shape::Pieces(_));
+        let pieces = |m: &Self, x: &Arg| matches!(m.memory.prov.shape(x.p), Shape::Pieces(_));
         let (whole, rest) = match up && pieces(self, &a) {
             true => (b, a),
             false => (a, b),
         };
         let (n, r) = (whole.number()?, rest.number()?);
         let mut images = Images::default();
-        let image = images.of(&self.core.memory.prov, rest.p, Some(r), width);
-        let (of, low_part, bits) = images.low_run(&mut self.core.memory.prov, &image);
+        let image = images.of(&self.memory.prov, rest.p, Some(r), width);
+        let (of, low_part, bits) = images.low_run(&mut self.memory.prov, &image);
         let above = image.get(bits as usize..)?;
         if bits > 16 || above.iter().any(|b| *b != Bit::Known(false)) {
             return None;
@@ -551,8 +538,8 @@ impl Machine<'_> {
         // The address and the rest move by the same or opposite amounts, up to multiples of the
         // power of two.
         let sign = if up { 1 } else { u64::MAX };
-        let apart = self.core.memory.prov.sum(whole.p, of, sign, 64)?;
-        if self.core.memory.prov.aligned(apart) < bits {
+        let apart = self.memory.prov.sum(whole.p, of, sign, 64)?;
+        if self.memory.prov.aligned(apart) < bits {
             return None;
         }
         let residue = n.wrapping_add(low_part.wrapping_mul(sign)) & low(bits);
@@ -562,6 +549,6 @@ impl Machine<'_> {
         } else {
             from
         };
-        self.core.memory.prov.rounded(whole.p, from, bits)
+        self.memory.prov.rounded(whole.p, from, bits)
     }
 }

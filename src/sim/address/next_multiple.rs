@@ -13,7 +13,7 @@ use crate::kernel::operands::uses;
 use crate::kernel::{Cmp, IntTy, Op, Pc, RegId};
 use crate::term::{ICmp, TermId};
 
-use super::super::machine::{Core, Machine, Spaces};
+use super::super::machine::{Core, Spaces};
 use super::super::val::Val;
 use super::derive::Arg;
 use super::image::{Bit, Images};
@@ -166,12 +166,10 @@ impl Core<'_> {
         self.memory.prov.by_layout.insert(c, found);
         found
     }
-}
 
-impl Machine<'_> {
     /// An address and the distance to the multiple above it.
     pub(super) fn next_multiple(&mut self, a: Arg, b: Arg) -> Option<Prov> {
-        let far = |m: &Self, x: &Arg| match *m.core.memory.prov.shape(x.p) {
+        let far = |m: &Self, x: &Arg| match *m.memory.prov.shape(x.p) {
             Shape::Ahead(of, whole, bits) => Some((of, whole, bits)),
             _ => None,
         };
@@ -180,10 +178,10 @@ impl Machine<'_> {
             (Some(r), None) => (b, r),
             _ => return None,
         };
-        if !self.core.memory.moves_along(whole, of, number, bits) {
+        if !self.memory.moves_along(whole, of, number, bits) {
             return None;
         }
         let above = whole.number()?.wrapping_add(1 << bits);
-        self.core.memory.prov.rounded(whole.p, above, bits)
+        self.memory.prov.rounded(whole.p, above, bits)
     }
 }

@@ -249,6 +249,140 @@ impl Core<'_> {
             }
         }
     }
+
+    /// All ways that lead to one place as one.
+    fn merge_all(&mut self, walk: &mut Walk, mut ways: Vec<Way>) -> Result<Option<Way>, End> {
+        // The two sides of one branch first, because then the branch drops out.
+        let mut i = 0;
+        while i < ways.len() {
+            match (i + 1..ways.len()).find(|&j| self.values.are_sides(&ways[i], &ways[j])) {
+                Some(j) => {
+                    let b = ways.remove(j);
+                    let a = ways.remove(i);
+                    let merged = self.merge(walk, a, b)?;
+                    ways.push(merged);
+                    i = 0;
+                }
+                None => i += 1,
+            }
+        }
+        let mut ways = ways.into_iter();
+        let Some(mut all) = ways.next() else {
+            return Ok(None);
+        };
+        for way in ways {
+            all = self.merge(walk, all, way)?;
+        }
+        Ok(Some(all))
+    }
+
+    /// Ends the walk at a limit: one step of it may build terms as large as those of the whole run before.
+    fn look_at_limits(&mut self) -> Result<(), End> {
+        match self.is_late() {
+            true => Err(End::Stop(Stop::Finding)),
+            false => Ok(()),
+        }
+    }
+
+    /// Two ways as one, with selects for the registers that are still read.
+    fn merge(&mut self, walk: &mut Walk, a: Way, b: Way) -> Result<Way, End> {
+        self.look_at_limits()?;
+        let both = a.mask & b.mask;
+        let common = (0..a.literals.len().min(b.literals.len()))
+            .take_while(|&i| same(&a.literals[i..i + 1], &b.literals[i..i + 1]))
+            .count();
+        let sides = self.values.are_sides(&a, &b);
+        let equal = common == a.literals.len() && common == b.literals.len();
+        if equal && both != 0 {
+            return Err(End::Unstructured);
+        }
+        let store = &mut self.values.store;
+        let yes = store.bool(true);
+        // The conditions of the ways since they parted.
+        let mut since = |literals: &[Literal], mask: u32| {
+            let mut out = [yes; LANES];
+            for l in &literals[common..] {
+                for lane in lanes(mask) {
+                    out[lane] = store.and(out[lane], l.cond[lane]);
+                }
+            }
+            out
+        };
+        let (of_a, of_b) = (since(&a.literals, a.mask), since(&b.literals, b.mask));
+        let mut literals = a.literals[..common].to_vec();
+        if !sides && !equal {
+            let before = literals.last().map(|l: &Literal| l.here.clone());
+            let (mut cond, mut here) = ([yes; LANES], [yes; LANES]);
+            for lane in lanes(a.mask | b.mask) {
+                let bit = 1 << lane;
+                cond[lane] = match (a.mask & bit != 0, b.mask & bit != 0) {
+                    (true, true) => store.or(of_a[lane], of_b[lane]),
+                    (true, false) => of_a[lane],
+                    _ => of_b[lane],
+                };
+                here[lane] = match &before {
+                    Some(h) => store.and(h[lane], cond[lane]),
+                    None => cond[lane],
+                };
+            }
+            literals.push(Literal {
+                fall: MET,
+                branch: walk.serial,
+                taken: true,
+                cond: Rc::new(cond),
+                here: Rc::new(here),
+            });
+            walk.serial += 1;
+        }
+        let mut regs = a.regs;
+        for (i, (&r, theirs)) in walk.region.defs.iter().zip(&b.regs).enumerate() {
+            let ours = &mut regs[i];
+            if !walk.region.is_live(a.rank, i) || *ours == *theirs {
+                for lane in lanes(b.mask & !a.mask) {
+                    put(
+                        ours,
+                        lane,
+                        theirs.words[lane],
+                        theirs.symbolic >> lane & 1 == 1,
+                    );
+                    ours.carried.set(lane, theirs.carried.get(lane));
+                }
+                continue;
+            }
+            self.look_at_limits()?;
+            let width = self.width(r);
+            self.values.note_unset(walk.w, walk.branch);
+            for lane in lanes(b.mask) {
+                let (v, p) = (value(theirs, lane), theirs.carried.get(lane));
+                let (v, p) = if both >> lane & 1 == 1 {
+                    let (old, carried) = (value(ours, lane), ours.carried.get(lane));
+                    let sides = [Arg { v: old, p: carried }, Arg { v, p }];
+                    match self.settled(of_a[lane], sides) {
+                        Some(Some((p, number))) => (Val::Conc(number), p),
+                        Some(None) => {
+                            self.refuse_base(walk.w, 1 << lane, walk.branch);
+                            return Err(End::Stop(Stop::Finding));
+                        }
+                        None => {
+                            let merged = self.memory.prov.choice(of_a[lane], carried, p);
+                            (self.values.select(of_a[lane], old, v, width), merged)
+                        }
+                    }
+                } else {
+                    (v, p)
+                };
+                let (word, symbolic) = v.pack();
+                put(ours, lane, word, symbolic);
+                ours.carried.set(lane, p);
+            }
+        }
+        Ok(Way {
+            rank: a.rank,
+            mask: a.mask | b.mask,
+            literals,
+            regs,
+        })
+    }
 }
 
 impl Machine<'_> {
@@ -273,7 +407,7 @@ impl Machine<'_> {
         if !region.as_ref().is_some_and(|r| self.core.is_harmless(r)) {
             self.core.check_set(w, pc, &under)?;
         }
-        if self.assertion(w, (mask, yes), &under, (pc, target)) {
+        if self.core.assertion(w, (mask, yes), &under, (pc, target)) {
             return Ok(Flow::Set);
         }
         let sure = mask & !under.mask;
@@ -337,7 +471,7 @@ impl Machine<'_> {
             let (here, rest): (Vec<Way>, Vec<Way>) =
                 walk.pending.drain(..).partition(|p| p.rank == rank);
             walk.pending = rest;
-            let way = self.merge_all(&mut walk, here)?;
+            let way = self.core.merge_all(&mut walk, here)?;
             if rank == region.end() {
                 if let Some(way) = way {
                     self.core.restore(w, region, &way);
@@ -359,7 +493,7 @@ impl Machine<'_> {
     /// Executes one block on a way, and puts where it leads among the pending.
     fn walk_block(&mut self, walk: &mut Walk, way: Way) -> Result<(), End> {
         let (w, region) = (walk.w, walk.region);
-        self.look_at_limits()?;
+        self.core.look_at_limits()?;
         self.core.restore(w, region, &way);
         let (here, mut under, mut yes) = (way.here(), Under::none(), 0u32);
         for lane in lanes(way.mask) {
@@ -455,140 +589,6 @@ impl Machine<'_> {
             }
         }
         Ok(())
-    }
-
-    /// All ways that lead to one place as one.
-    fn merge_all(&mut self, walk: &mut Walk, mut ways: Vec<Way>) -> Result<Option<Way>, End> {
-        // The two sides of one branch first, because then the branch drops out.
-        let mut i = 0;
-        while i < ways.len() {
-            match (i + 1..ways.len()).find(|&j| self.core.values.are_sides(&ways[i], &ways[j])) {
-                Some(j) => {
-                    let b = ways.remove(j);
-                    let a = ways.remove(i);
-                    let merged = self.merge(walk, a, b)?;
-                    ways.push(merged);
-                    i = 0;
-                }
-                None => i += 1,
-            }
-        }
-        let mut ways = ways.into_iter();
-        let Some(mut all) = ways.next() else {
-            return Ok(None);
-        };
-        for way in ways {
-            all = self.merge(walk, all, way)?;
-        }
-        Ok(Some(all))
-    }
-
-    /// Ends the walk at a limit: one step of it may build terms as large as those of the whole run before.
-    fn look_at_limits(&mut self) -> Result<(), End> {
-        match self.is_late() {
-            true => Err(End::Stop(Stop::Finding)),
-            false => Ok(()),
-        }
-    }
-
-    /// Two ways as one, with selects for the registers that are still read.
-    fn merge(&mut self, walk: &mut Walk, a: Way, b: Way) -> Result<Way, End> {
-        self.look_at_limits()?;
-        let both = a.mask & b.mask;
-        let common = (0..a.literals.len().min(b.literals.len()))
-            .take_while(|&i| same(&a.literals[i..i + 1], &b.literals[i..i + 1]))
-            .count();
-        let sides = self.core.values.are_sides(&a, &b);
-        let equal = common == a.literals.len() && common == b.literals.len();
-        if equal && both != 0 {
-            return Err(End::Unstructured);
-        }
-        let store = &mut self.core.values.store;
-        let yes = store.bool(true);
-        // The conditions of the ways since they parted.
-        let mut since = |literals: &[Literal], mask: u32| {
-            let mut out = [yes; LANES];
-            for l in &literals[common..] {
-                for lane in lanes(mask) {
-                    out[lane] = store.and(out[lane], l.cond[lane]);
-                }
-            }
-            out
-        };
-        let (of_a, of_b) = (since(&a.literals, a.mask), since(&b.literals, b.mask));
-        let mut literals = a.literals[..common].to_vec();
-        if !sides && !equal {
-            let before = literals.last().map(|l: &Literal| l.here.clone());
-            let (mut cond, mut here) = ([yes; LANES], [yes; LANES]);
-            for lane in lanes(a.mask | b.mask) {
-                let bit = 1 << lane;
-                cond[lane] = match (a.mask & bit != 0, b.mask & bit != 0) {
-                    (true, true) => store.or(of_a[lane], of_b[lane]),
-                    (true, false) => of_a[lane],
-                    _ => of_b[lane],
-                };
-                here[lane] = match &before {
-                    Some(h) => store.and(h[lane], cond[lane]),
-                    None => cond[lane],
-                };
-            }
-            literals.push(Literal {
-                fall: MET,
-                branch: walk.serial,
-                taken: true,
-                cond: Rc::new(cond),
-                here: Rc::new(here),
-            });
-            walk.serial += 1;
-        }
-        let mut regs = a.regs;
-        for (i, (&r, theirs)) in walk.region.defs.iter().zip(&b.regs).enumerate() {
-            let ours = &mut regs[i];
-            if !walk.region.is_live(a.rank, i) || *ours == *theirs {
-                for lane in lanes(b.mask & !a.mask) {
-                    put(
-                        ours,
-                        lane,
-                        theirs.words[lane],
-                        theirs.symbolic >> lane & 1 == 1,
-                    );
-                    ours.carried.set(lane, theirs.carried.get(lane));
-                }
-                continue;
-            }
-            self.look_at_limits()?;
-            let width = self.core.width(r);
-            self.core.values.note_unset(walk.w, walk.branch);
-            for lane in lanes(b.mask) {
-                let (v, p) = (value(theirs, lane), theirs.carried.get(lane));
-                let (v, p) = if both >> lane & 1 == 1 {
-                    let (old, carried) = (value(ours, lane), ours.carried.get(lane));
-                    let sides = [Arg { v: old, p: carried }, Arg { v, p }];
-                    match self.core.settled(of_a[lane], sides) {
-                        Some(Some((p, number))) => (Val::Conc(number), p),
-                        Some(None) => {
-                            self.core.refuse_base(walk.w, 1 << lane, walk.branch);
-                            return Err(End::Stop(Stop::Finding));
-                        }
-                        None => {
-                            let merged = self.core.memory.prov.choice(of_a[lane], carried, p);
-                            (self.core.values.select(of_a[lane], old, v, width), merged)
-                        }
-                    }
-                } else {
-                    (v, p)
-                };
-                let (word, symbolic) = v.pack();
-                put(ours, lane, word, symbolic);
-                ours.carried.set(lane, p);
-            }
-        }
-        Ok(Way {
-            rank: a.rank,
-            mask: a.mask | b.mask,
-            literals,
-            regs,
-        })
     }
 }
 

@@ -80,6 +80,27 @@ impl Core<'_> {
         });
         Stop::Finding
     }
+
+    fn bulk_target(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        space: Space,
+        addr: Addr,
+    ) -> Result<Target, Stop> {
+        match self.only_target(w, lane, pc, space, addr)? {
+            Some(t) => Ok(t),
+            None => {
+                let site = site(pc, w, 1 << lane, "copies between selected addresses");
+                self.found
+                    .unknown(UnknownKind::DataDependentAddress, vec![site], || {
+                        "an address of a bulk copy depends on input data".into()
+                    });
+                Err(Stop::Finding)
+            }
+        }
+    }
 }
 
 impl Machine<'_> {
@@ -200,7 +221,9 @@ impl Machine<'_> {
         agent: Actor,
         slot: Option<i64>,
     ) -> Result<Job, Stop> {
-        let mut near = self.bulk_target(w, lane, pc, copy.near.0, copy.near.1)?;
+        let mut near = self
+            .core
+            .bulk_target(w, lane, pc, copy.near.0, copy.near.1)?;
         if let Some(slot) = slot {
             near.off = slot + self.core.fixed.team.local(near.off);
         }
@@ -211,7 +234,7 @@ impl Machine<'_> {
         }
         match &copy.far {
             BulkFar::Run { space, addr, bytes } => {
-                let far = self.bulk_target(w, lane, pc, *space, *addr)?;
+                let far = self.core.bulk_target(w, lane, pc, *space, *addr)?;
                 let bytes = self.core.bulk_number(w, lane, pc, *bytes)? as u64;
                 let apart = far.off % 16 != 0 || self.core.memory.prov.most(far.base) < 16;
                 if near.off % 16 != 0 || apart || !bytes.is_multiple_of(16) {
@@ -250,7 +273,7 @@ impl Machine<'_> {
                 coords,
                 apart,
             } => {
-                let place = self.map_place(w, lane, pc, *space, *map)?;
+                let place = self.core.map_place(w, lane, pc, *space, *map)?;
                 self.touch_map(w, pc, &place, Kind::Read, Some(agent))?;
                 let rank = if *apart { 2 } else { coords.len() };
                 let map = self.used_map(w, lane, pc, &place, rank)?;
@@ -295,28 +318,6 @@ impl Machine<'_> {
                     far: (landing.region, far, landing.base),
                     element: map.element(),
                 })
-            }
-        }
-    }
-
-    fn bulk_target(
-        &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        space: Space,
-        addr: Addr,
-    ) -> Result<Target, Stop> {
-        match self.only_target(w, lane, pc, space, addr)? {
-            Some(t) => Ok(t),
-            None => {
-                let site = site(pc, w, 1 << lane, "copies between selected addresses");
-                self.core
-                    .found
-                    .unknown(UnknownKind::DataDependentAddress, vec![site], || {
-                        "an address of a bulk copy depends on input data".into()
-                    });
-                Err(Stop::Finding)
             }
         }
     }
@@ -487,7 +488,9 @@ impl Machine<'_> {
         cta: Option<(u32, bool)>,
     ) -> Result<(), Stop> {
         let &How { w, lane, pc, .. } = how;
-        let mut to = self.targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
+        let mut to =
+            self.core
+                .targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
         if let Some((rank, pair)) = cta {
             for t in to.iter_mut().filter(|t| t.region == SHARED) {
                 // A pair of CTAs counts at the one whose rank is even, or odd, as that of the object is.
@@ -544,7 +547,7 @@ impl Machine<'_> {
 
     /// When all threads have exited: copies that still read or write shared memory.
     pub(in crate::sim) fn check_bulk(&mut self) {
-        if self.is_fine()
+        if self.finds_nothing()
             && let Some((at, phase)) = self.tasks.unseen_bytes()
         {
             let place = self.core.place(SHARED, at, 8);

@@ -161,7 +161,8 @@ impl Machine<'_> {
         let mut places = Vec::with_capacity(2);
         for (addr, bytes) in [(to, BYTES), (object, 8)] {
             let mut found =
-                self.targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
+                self.core
+                    .targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
             for t in found.iter_mut().filter(|t| t.region == SHARED) {
                 t.off = slot.unwrap_or(0) + self.core.fixed.team.local(t.off);
             }

@@ -115,7 +115,9 @@ impl Machine<'_> {
         addr: Addr,
         bytes: u32,
     ) -> Result<Vec<Target>, Stop> {
-        let mut to = self.targets(At { w, exec, pc }, op.space, addr, &Under::none())?;
+        let mut to = self
+            .core
+            .targets(At { w, exec, pc }, op.space, addr, &Under::none())?;
         self.check(w, pc, &mut to, bytes, true);
         let known = |t: &Target| t.region == SHARED && t.cond.is_none();
         if to.len() != lanes(exec).count() || !to.iter().all(known) {

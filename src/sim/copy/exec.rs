@@ -179,8 +179,12 @@ impl Machine<'_> {
         under: &Under,
     ) -> Result<(), Stop> {
         self.core.threads.stats.accesses += 2;
-        let sources = self.targets(LaneAt { w, lane, pc }.alone(), Space::Global, from, under)?;
-        let mut dests = self.targets(LaneAt { w, lane, pc }.alone(), Space::Shared, to, under)?;
+        let sources =
+            self.core
+                .targets(LaneAt { w, lane, pc }.alone(), Space::Global, from, under)?;
+        let mut dests =
+            self.core
+                .targets(LaneAt { w, lane, pc }.alone(), Space::Shared, to, under)?;
         if sources.len() != 1 || dests.len() != 1 {
             return self.core.selected_addresses(w, 1 << lane, pc);
         }
@@ -274,8 +278,12 @@ impl Machine<'_> {
         self.core.threads.stats.accesses += 2 * mask.count_ones() as u64;
         let mut chosen = Vec::new();
         let who = (w, mask, pc);
-        let mut sources = self.targets_or_chosen(who, Space::Global, from, &none, &mut chosen)?;
-        let mut dests = self.targets(At { w, exec: mask, pc }, Space::Shared, to, &none)?;
+        let mut sources =
+            self.core
+                .targets_or_chosen(who, Space::Global, from, &none, &mut chosen)?;
+        let mut dests = self
+            .core
+            .targets(At { w, exec: mask, pc }, Space::Shared, to, &none)?;
         let wanted = mask.count_ones() as usize;
         let places = self.places_read((w, pc), &chosen, from.offset, (size, n));
         let Some(places) =

@@ -3,7 +3,7 @@
 use crate::kernel::{Access, NumTy, Pc, RegId, Space, pure};
 use crate::sim::address::provenance::Prov;
 use crate::sim::at::{LaneAt, site};
-use crate::sim::machine::Machine;
+use crate::sim::machine::{Core, Machine};
 use crate::sim::memory::{Initial, RegionKind, extend};
 use crate::sim::place::Target;
 use crate::sim::region::RegionId;
@@ -26,6 +26,51 @@ impl Values {
             NumTy::Float(fmt) => Val::Real(fmt, store.elem(f.symbols, fmt, off)),
             _ => Val::Bits(store.bytes(f.symbols, off, ty.bits() as u8)),
         }
+    }
+}
+
+impl Core<'_> {
+    /// Notes an access of some bytes of an object, at a place that is these bits from its first byte on.
+    pub(in crate::sim) fn note_chosen(
+        &mut self,
+        (w, pc): (usize, Pc),
+        c: &Chosen,
+        (object, at): (Object, TermId),
+        index: Index,
+        size: u32,
+    ) {
+        let name = match &object {
+            Object::Array(a) => self.fixed.arrays[*a].name.clone(),
+            Object::Own(name, _) => name.to_string(),
+            Object::Failure(_) => return,
+        };
+        // A function has a result wherever it is called.
+        if pure::is_table(&name) {
+            return;
+        }
+        let distance = i64::try_from(index.linear.constant).unwrap_or(0);
+        let end = distance.saturating_add(i64::from(size));
+        let aligned = |k: i128| k & (i128::from(size) - 1) == 0;
+        let is_aligned =
+            aligned(i128::from(distance)) && index.linear.terms.iter().all(|&(_, k)| aligned(k));
+        let store = &mut self.values.store;
+        let minus = store.bits(64, (distance as u64).wrapping_neg());
+        let raw = store.bits_op(BitsOp::Add, at, minus);
+        let cond = match (c.cond, self.memory.gathers.passed.get(&(w, c.lane))) {
+            (Some(cond), Some(&held)) => Some(store.and(cond, held)),
+            (cond, held) => cond.or(held.copied()),
+        };
+        let text = format!("accesses {name} where data choose");
+        let site = site(pc, w, 1 << c.lane, text);
+        self.memory.gathers.note(Gather {
+            object,
+            raw,
+            cond,
+            span: (distance, end),
+            unaligned: (!is_aligned).then_some(size),
+            fits: index.fits,
+            site,
+        });
     }
 }
 
@@ -104,7 +149,8 @@ impl Machine<'_> {
         let store = &mut self.core.values.store;
         if store.width(c.addr) != 64
             || !self
-                .conditions
+                .core
+                .memory
                 .gathers
                 .is_usable(store, c.addr, self.core.fixed.arrays)
         {
@@ -125,51 +171,9 @@ impl Machine<'_> {
         });
         self.sync.order.note_untracked_read(landing.region);
         self.core.threads.stats.accesses += 1;
-        self.note_chosen((w, pc), c, (Object::Array(array), at), index, size);
+        self.core
+            .note_chosen((w, pc), c, (Object::Array(array), at), index, size);
         Some(Found { symbols, distance })
-    }
-
-    /// Notes an access of some bytes of an object, at a place that is these bits from its first byte on.
-    pub(in crate::sim) fn note_chosen(
-        &mut self,
-        (w, pc): (usize, Pc),
-        c: &Chosen,
-        (object, at): (Object, TermId),
-        index: Index,
-        size: u32,
-    ) {
-        let name = match &object {
-            Object::Array(a) => self.core.fixed.arrays[*a].name.clone(),
-            Object::Own(name, _) => name.to_string(),
-            Object::Failure(_) => return,
-        };
-        // A function has a result wherever it is called.
-        if pure::is_table(&name) {
-            return;
-        }
-        let distance = i64::try_from(index.linear.constant).unwrap_or(0);
-        let end = distance.saturating_add(i64::from(size));
-        let aligned = |k: i128| k & (i128::from(size) - 1) == 0;
-        let is_aligned =
-            aligned(i128::from(distance)) && index.linear.terms.iter().all(|&(_, k)| aligned(k));
-        let store = &mut self.core.values.store;
-        let minus = store.bits(64, (distance as u64).wrapping_neg());
-        let raw = store.bits_op(BitsOp::Add, at, minus);
-        let cond = match (c.cond, self.conditions.gathers.passed.get(&(w, c.lane))) {
-            (Some(cond), Some(&held)) => Some(store.and(cond, held)),
-            (cond, held) => cond.or(held.copied()),
-        };
-        let text = format!("accesses {name} where data choose");
-        let site = site(pc, w, 1 << c.lane, text);
-        self.conditions.gathers.note(Gather {
-            object,
-            raw,
-            cond,
-            span: (distance, end),
-            unaligned: (!is_aligned).then_some(size),
-            fits: index.fits,
-            site,
-        });
     }
 
     /// The array of a region that no thread writes and of which nothing is known.

@@ -2,12 +2,10 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::kernel::{Kernel, Pc};
+use crate::kernel::Pc;
 use crate::term::TermId;
 
-use super::super::gather::Gathers;
 use super::super::guarded::Guarded;
-use super::super::taken::Taken;
 use super::super::unused::{Serials, Unused};
 use super::super::ways::Ways;
 use super::super::{Conditional, Obligation};
@@ -18,16 +16,12 @@ pub(in crate::sim) struct Conditions {
     pub ways: Ways,
     /// The conditions of accesses under guards that depend on data.
     pub guarded: Guarded,
-    /// What was read where data choose.
-    pub gathers: Gathers,
     /// Findings that are defects if some input satisfies a condition.
     pub conditionals: Vec<Conditional>,
     /// Unordered writes whose values are yet to be compared.
     pub pending: Vec<Obligation>,
     /// Pairs of values and places that are pending.
     pub compared: FxHashSet<(TermId, TermId, Pc, Pc)>,
-    /// Which values the conditions took that a size can change.
-    pub taken: Taken,
     /// Loads that are taken to be of no use.
     pub unused: Unused,
     /// Serials of the values that they got.
@@ -36,15 +30,13 @@ pub(in crate::sim) struct Conditions {
 
 impl Conditions {
     /// Nothing decided, and nothing that is owed.
-    pub(super) fn new(kernel: &Kernel) -> Conditions {
+    pub(super) fn new() -> Conditions {
         Conditions {
             ways: Ways::default(),
             guarded: Guarded::default(),
-            gathers: Gathers::default(),
             conditionals: Vec::new(),
             pending: Vec::new(),
             compared: FxHashSet::default(),
-            taken: Taken::new(kernel),
             unused: Unused::default(),
             unused_serials: Serials::default(),
         }

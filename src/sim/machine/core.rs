@@ -93,6 +93,11 @@ impl<'k> Core<'k> {
         crate::answer::Site::new(&self.fixed.kernel.source, self.fixed.kernel.span(pc), "").line
     }
 
+    /// True if no defect was found so far, and no race that the trails of its threads know of.
+    pub(in crate::sim) fn is_fine(&self) -> bool {
+        self.found.defects.is_empty() && self.threads.trails.seen == 0
+    }
+
     /// Records a defect that is seen when its threads are at its sites.
     pub(in crate::sim) fn defect(
         &mut self,

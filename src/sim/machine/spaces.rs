@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{Kernel, Pc};
 
 use super::super::address::provenance::Provenances;
+use super::super::gather::Gathers;
 use super::super::memory::Region;
 use super::super::program::Program;
 use super::super::region::RegionId;
@@ -29,6 +30,8 @@ pub(in crate::sim) struct Spaces {
     pub unset_sites: BTreeMap<Pc, Site>,
     /// Sums of floats in memory, where floats are words.
     pub float_updates: FxHashMap<(RegionId, u64), FloatSums>,
+    /// What was read where data choose.
+    pub gathers: Gathers,
     /// What was touched in arrays, where that is noted.
     pub footprint: Footprint,
 }
@@ -49,6 +52,7 @@ impl Spaces {
             moved: Vec::new(),
             unset_sites: BTreeMap::new(),
             float_updates: FxHashMap::default(),
+            gathers: Gathers::default(),
             footprint: Footprint::default(),
         }
     }

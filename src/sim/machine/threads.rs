@@ -9,6 +9,7 @@ use super::super::plain::Class;
 use super::super::program::Program;
 use super::super::runaway::Runaway;
 use super::super::schedule::Dice;
+use super::super::taken::Taken;
 use super::super::trail::Trails;
 use super::super::warp::{LANES, Warp};
 
@@ -32,6 +33,8 @@ pub(in crate::sim) struct Threads {
     pub stats: Stats,
     /// How often threads executed each instruction other than a plain jump.
     pub executed: Vec<u64>,
+    /// Which values the conditions took that a size can change.
+    pub taken: Taken,
     /// Warp, lanes and instruction of each step, where that is noted.
     pub trace: Option<Vec<(u32, u32, Pc)>>,
     /// Instructions until the next look at the limits.
@@ -62,6 +65,7 @@ impl Threads {
             dice: None,
             stats: Stats::default(),
             executed: vec![0; kernel.insts.len()],
+            taken: Taken::new(kernel),
             trace: None,
             budget: 1,
             late: false,

@@ -226,9 +226,7 @@ impl Core<'_> {
             .touch(l.base, (low, high + size as i64), size);
         Some(l)
     }
-}
 
-impl Machine<'_> {
     /// The targets of an access. A lane whose address is a select among few known ones has
     /// several, whose conditions exclude each other.
     pub(in crate::sim) fn targets(
@@ -242,8 +240,7 @@ impl Machine<'_> {
         let out = self.targets_or_chosen((w, exec, pc), space, addr, under, &mut chosen)?;
         match chosen.first() {
             Some(c) => {
-                self.core
-                    .data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
+                self.data_dependent_address(w, 1 << c.lane, pc, Val::Bits(c.addr));
                 Err(Stop::Finding)
             }
             None => Ok(out),
@@ -260,7 +257,7 @@ impl Machine<'_> {
         chosen: &mut Vec<Chosen>,
     ) -> Result<Vec<Target>, Stop> {
         let width = match addr.base {
-            Src::Reg(r) => self.core.width(r),
+            Src::Reg(r) => self.width(r),
             _ => 64,
         };
         let mut out = Vec::with_capacity(exec.count_ones() as usize);
@@ -268,8 +265,7 @@ impl Machine<'_> {
             let cond = (under.mask >> lane & 1 == 1).then_some(under.cond[lane]);
             for known in self.known_addresses((w, lane, pc), addr.base, width, cond, chosen)? {
                 let (region, off, base) =
-                    self.core
-                        .resolve((w, lane, pc, space), &known, width, addr.offset)?;
+                    self.resolve((w, lane, pc, space), &known, width, addr.offset)?;
                 out.push(Target {
                     lane,
                     cond: known.cond,
@@ -306,30 +302,23 @@ impl Machine<'_> {
         chosen: &mut Vec<Chosen>,
     ) -> Result<Vec<Known>, Stop> {
         let before = chosen.len();
-        let (v, p) = (
-            self.core.src(w, base, lane),
-            self.core.src_prov(w, base, lane),
-        );
+        let (v, p) = (self.src(w, base, lane), self.src_prov(w, base, lane));
         let mut open = vec![(cond, v, p)];
         let mut out = Vec::new();
         while let Some((cond, v, p)) = open.pop() {
             let cap = crate::sim::value::MAX_CHOICES;
-            if let Shape::Choice(c, x, y) = *self.core.memory.prov.shape(p)
+            if let Shape::Choice(c, x, y) = *self.memory.prov.shape(p)
                 && open.len() + out.len() < cap
             {
-                self.core.chosen_by_written((w, lane, pc), c)?;
-                let not = self.core.values.store.not(c);
+                self.chosen_by_written((w, lane, pc), c)?;
+                let not = self.values.store.not(c);
                 for (known, p) in [(not, y), (c, x)] {
-                    let store = &mut self.core.values.store;
+                    let store = &mut self.values.store;
                     let both = cond.map_or(known, |k| store.and(k, known));
                     match store.as_bool(both) {
                         Some(false) => continue,
-                        Some(true) => {
-                            open.push((None, self.core.values.where_true(&[known], v), p))
-                        }
-                        None => {
-                            open.push((Some(both), self.core.values.where_true(&[known], v), p))
-                        }
+                        Some(true) => open.push((None, self.values.where_true(&[known], v), p)),
+                        None => open.push((Some(both), self.values.where_true(&[known], v), p)),
                     }
                 }
                 continue;
@@ -337,8 +326,8 @@ impl Machine<'_> {
             let v = match v {
                 Val::Conc(_) => v,
                 _ => {
-                    self.core.values.note_unset(w, pc);
-                    self.core.values.of_bits_plain(v, width)
+                    self.values.note_unset(w, pc);
+                    self.values.of_bits_plain(v, width)
                 }
             };
             match v {
@@ -348,13 +337,13 @@ impl Machine<'_> {
                     prov: p,
                     certain: cond.is_none(),
                 }),
-                Val::Bits(t) if self.core.values.is_poison(t) => {
-                    self.core.poison_used(w, 1 << lane, pc, t, "an address");
+                Val::Bits(t) if self.values.is_poison(t) => {
+                    self.poison_used(w, 1 << lane, pc, t, "an address");
                     return Err(Stop::Finding);
                 }
                 Val::Bits(t) => {
-                    let leaves = self.core.values.leaves(t, cap + 1);
-                    let store = &mut self.core.values.store;
+                    let leaves = self.values.leaves(t, cap + 1);
+                    let store = &mut self.values.store;
                     let Some(leaves) = leaves.or_else(|| choices(store, t, cond, cap)) else {
                         // An index that is one of two is each of them under its condition.
                         let few = open.len() + out.len() + chosen.len() - before < cap;
@@ -373,8 +362,8 @@ impl Machine<'_> {
                     };
                     let certain = leaves.len() == 1 && cond.is_none();
                     for (c, number) in leaves {
-                        self.core.chosen_by_written((w, lane, pc), c)?;
-                        let store = &mut self.core.values.store;
+                        self.chosen_by_written((w, lane, pc), c)?;
+                        let store = &mut self.values.store;
                         out.push(Known {
                             cond: Some(cond.map_or(c, |k| store.and(k, c))),
                             number,
@@ -384,7 +373,7 @@ impl Machine<'_> {
                     }
                 }
                 v => {
-                    self.core.data_dependent_address(w, 1 << lane, pc, v);
+                    self.data_dependent_address(w, 1 << lane, pc, v);
                     return Err(Stop::Finding);
                 }
             }
@@ -394,13 +383,9 @@ impl Machine<'_> {
 
     /// An address whose index is one of two, as each under its condition; nothing for one that cannot be.
     fn by_choice(&mut self, cond: Option<TermId>, t: TermId) -> Option<(Case, Case)> {
-        let store = &mut self.core.values.store;
+        let store = &mut self.values.store;
         // What it is chosen by is part of the address.
-        if !self
-            .conditions
-            .gathers
-            .is_usable(store, t, self.core.fixed.arrays)
-        {
+        if !self.memory.gathers.is_usable(store, t, self.fixed.arrays) {
             return None;
         }
         let cond = cond.unwrap_or_else(|| store.bool(true));
@@ -421,43 +406,43 @@ impl Machine<'_> {
         addr: Src,
         space: Space,
     ) -> Result<Option<Val>, Stop> {
-        let mut inside = self.core.values.store.bool(false);
+        let mut inside = self.values.store.bool(false);
         let mut chosen = Vec::new();
         let all = self.known_addresses((w, lane, pc), addr, 64, None, &mut chosen)?;
         if let Some(c) = chosen.first() {
-            self.core
-                .data_dependent_address(w, 1 << lane, pc, Val::Bits(c.addr));
+            self.data_dependent_address(w, 1 << lane, pc, Val::Bits(c.addr));
             return Err(Stop::Finding);
         }
         for known in all {
-            let Ok(found) = self.core.memory.prov.landing(known.prov, Space::Generic) else {
+            let Ok(found) = self.memory.prov.landing(known.prov, Space::Generic) else {
                 return Ok(None);
             };
             let off = known.number.wrapping_sub(found.origin) as i64;
             let rank = crate::sim::cluster::split(off).0;
-            let off = self.core.fixed.team.local(off);
+            let off = self.fixed.team.local(off);
             if off < found.bounds.0 || off > found.bounds.1 {
                 return Ok(None);
             }
-            let own = match self.core.memory.prov.base(found.base).space {
+            let own = match self.memory.prov.base(found.base).space {
                 Space::Shared => match space {
                     Space::Shared => {
-                        !self.core.memory.prov.ranks
-                            || rank == i64::from(self.core.fixed.team.rank(w))
+                        !self.memory.prov.ranks || rank == i64::from(self.fixed.team.rank(w))
                     }
                     space => space == Space::SharedCluster,
                 },
                 own => own == space,
             };
             if own {
-                let store = &mut self.core.values.store;
+                let store = &mut self.values.store;
                 let when = known.cond.unwrap_or_else(|| store.bool(true));
                 inside = store.or(inside, when);
             }
         }
-        Ok(Some(self.core.values.of_pred(inside)))
+        Ok(Some(self.values.of_pred(inside)))
     }
+}
 
+impl Machine<'_> {
     /// Drops targets that are misaligned or out of bounds, and says so.
     pub(in crate::sim) fn check(
         &mut self,

@@ -149,7 +149,7 @@ impl Machine<'_> {
                         Some(false) => {}
                         None => break,
                     }
-                    self.note_taken(w, mask, pc, Seen::Guard);
+                    self.core.note_taken(w, mask, pc, Seen::Guard);
                 }
                 (_, Op::Bra { target, .. }) => to = *target,
                 _ => {}
@@ -168,7 +168,7 @@ impl Machine<'_> {
                 Class::Int if self.core.memory.watched[pc.0 as usize] => {
                     match self.core.moved_base(w, mask, &inst.op) {
                         Some(p) => {
-                            debug_assert!(p.is_none() || self.derives(w, lane, &inst.op, p));
+                            debug_assert!(p.is_none() || self.core.derives(w, lane, &inst.op, p));
                             moved = p;
                             Class::Int
                         }
@@ -197,16 +197,16 @@ impl Machine<'_> {
                 }
                 (Class::Fma, Op::Float { .. }) => {
                     if !(one && self.core.fma_one(w, lane, &inst.op)) {
-                        self.compute_shared(w, mask, pc, &inst.op)?;
+                        self.core.compute_shared(w, mask, pc, &inst.op)?;
                     }
                 }
                 (Class::Omitted, op) => match self.core.omit_all(w, mask, pc) {
-                    true => self.note_taken(w, mask, pc, Seen::Result),
-                    false => self.compute_shared(w, mask, pc, op)?,
+                    true => self.core.note_taken(w, mask, pc, Seen::Result),
+                    false => self.core.compute_shared(w, mask, pc, op)?,
                 },
                 (Class::Number, Op::Cvt { .. }) => {
                     if !(one && self.core.number_one(w, lane, &inst.op)) {
-                        self.compute_shared(w, mask, pc, &inst.op)?;
+                        self.core.compute_shared(w, mask, pc, &inst.op)?;
                     }
                 }
                 (
@@ -257,7 +257,7 @@ impl Machine<'_> {
                     self.keep_trails();
                 }
                 (_, Op::Bra { .. }) => {}
-                (_, op) => self.compute_shared(w, mask, pc, op)?,
+                (_, op) => self.core.compute_shared(w, mask, pc, op)?,
             }
             self.core.may_go_on()?;
             pc = to;

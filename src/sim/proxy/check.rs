@@ -271,7 +271,7 @@ impl Machine<'_> {
     pub(in crate::sim) fn report_reads(&mut self) {
         let places = self.sync.order.proxies.take_places();
         // A finding says more of what is not ordered.
-        if places.is_empty() || !self.is_fine() {
+        if places.is_empty() || !self.finds_nothing() {
             return;
         }
         let lines = places

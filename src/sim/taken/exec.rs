@@ -2,7 +2,7 @@
 
 use crate::kernel::Pc;
 use crate::kernel::conditions::{Ends, Seen};
-use crate::sim::machine::Machine;
+use crate::sim::machine::Core;
 use crate::sim::warp::lanes;
 
 use super::{Counts, slot};
@@ -13,22 +13,22 @@ const EITHER: Counts = Counts {
     no: 1 << 32,
 };
 
-impl Machine<'_> {
+impl Core<'_> {
     /// Notes which values a condition has in some lanes, if it is looked at.
     #[inline]
     pub(in crate::sim) fn note_taken(&mut self, w: usize, mask: u32, pc: Pc, seen: Seen) {
-        if self.conditions.taken.watches(pc, seen) {
+        if self.threads.taken.watches(pc, seen) {
             self.count_taken(w, mask, pc, seen);
         }
     }
 
     fn count_taken(&mut self, w: usize, mask: u32, pc: Pc, seen: Seen) {
-        let watched = &mut self.conditions.taken.watched[pc.0 as usize][slot(seen)];
+        let watched = &mut self.threads.taken.watched[pc.0 as usize][slot(seen)];
         let at = *watched as usize - 1;
-        let condition = &self.core.fixed.kernel.conditions[at];
+        let condition = &self.fixed.kernel.conditions[at];
         let holds = condition.holds;
-        let warp = &self.core.threads.warps[w];
-        let counts = &mut self.conditions.taken.counts[at];
+        let warp = &self.threads.warps[w];
+        let counts = &mut self.threads.taken.counts[at];
         if warp.symbolic(holds.reg) & mask != 0 {
             *counts = EITHER;
         } else {

@@ -72,7 +72,9 @@ impl Machine<'_> {
                     "tcgen05.commit without a state space takes an address of shared memory",
                 ));
         }
-        let mut to = self.targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
+        let mut to =
+            self.core
+                .targets(LaneAt { w, lane, pc }.alone(), space, addr, &Under::none())?;
         self.check(w, pc, &mut to, 8, true);
         let [t] = &to[..] else {
             return Err(Stop::Finding);

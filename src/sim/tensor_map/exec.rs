@@ -89,6 +89,40 @@ impl Core<'_> {
             )
         });
     }
+
+    /// The place of a map that a lane names.
+    pub(in crate::sim) fn map_place(
+        &mut self,
+        w: usize,
+        lane: usize,
+        pc: Pc,
+        space: Space,
+        addr: Addr,
+    ) -> Result<Target, Stop> {
+        let Some(t) = self.only_target(w, lane, pc, space, addr)? else {
+            self.unsupported(w, 1 << lane, pc, "a data-dependent address of a tensor map");
+            return Err(Stop::Finding);
+        };
+        let region = &self.memory.regions[t.region.0 as usize];
+        let end = t.off.saturating_add(MAP_BYTES as i64);
+        if t.off < 0 || region.extent.is_some_and(|e| end as u64 > e) {
+            let place = self.place(t.region, t.off.max(0) as u64, 8);
+            let site = site(pc, w, 1 << lane, format!("takes the 128 bytes at {place}"));
+            self.defect(DefectKind::OutOfBounds, vec![site], || {
+                "a tensor map does not lie in its array".into()
+            });
+            return Err(Stop::Finding);
+        }
+        if t.off % 64 != 0 || self.memory.prov.most(t.base) < 64 {
+            let place = self.place(t.region, t.off as u64, 8);
+            let site = site(pc, w, 1 << lane, format!("takes the 128 bytes at {place}"));
+            self.defect(DefectKind::MisalignedAccess, vec![site], || {
+                "the address of a tensor map is not a multiple of 64".into()
+            });
+            return Err(Stop::Finding);
+        }
+        Ok(t)
+    }
 }
 
 impl Machine<'_> {
@@ -154,42 +188,6 @@ impl Machine<'_> {
         let (own, map) = self.tasks.maps.known.get(&first)?;
         let same = own.iter().zip(&words).all(|(t, v)| *v == Val::Bits(*t));
         same.then(|| map.clone())
-    }
-
-    /// The place of a map that a lane names.
-    pub(in crate::sim) fn map_place(
-        &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        space: Space,
-        addr: Addr,
-    ) -> Result<Target, Stop> {
-        let Some(t) = self.only_target(w, lane, pc, space, addr)? else {
-            self.core
-                .unsupported(w, 1 << lane, pc, "a data-dependent address of a tensor map");
-            return Err(Stop::Finding);
-        };
-        let region = &self.core.memory.regions[t.region.0 as usize];
-        let end = t.off.saturating_add(MAP_BYTES as i64);
-        if t.off < 0 || region.extent.is_some_and(|e| end as u64 > e) {
-            let place = self.core.place(t.region, t.off.max(0) as u64, 8);
-            let site = site(pc, w, 1 << lane, format!("takes the 128 bytes at {place}"));
-            self.core.defect(DefectKind::OutOfBounds, vec![site], || {
-                "a tensor map does not lie in its array".into()
-            });
-            return Err(Stop::Finding);
-        }
-        if t.off % 64 != 0 || self.core.memory.prov.most(t.base) < 64 {
-            let place = self.core.place(t.region, t.off as u64, 8);
-            let site = site(pc, w, 1 << lane, format!("takes the 128 bytes at {place}"));
-            self.core
-                .defect(DefectKind::MisalignedAccess, vec![site], || {
-                    "the address of a tensor map is not a multiple of 64".into()
-                });
-            return Err(Stop::Finding);
-        }
-        Ok(t)
     }
 
     /// Tells the order of accesses about the bytes of a map.
@@ -325,7 +323,7 @@ impl Machine<'_> {
         field: MapField,
         value: Src,
     ) -> Result<(), Stop> {
-        let t = self.map_place(w, lane, pc, space, addr)?;
+        let t = self.core.map_place(w, lane, pc, space, addr)?;
         let width = if matches!(field, MapField::Address | MapField::Stride(_)) {
             64
         } else {
@@ -362,8 +360,8 @@ impl Machine<'_> {
         to: Addr,
         from: Addr,
     ) -> Result<(), Stop> {
-        let from = self.map_place(w, lane, pc, Space::Shared, from)?;
-        let to = self.map_place(w, lane, pc, Space::Global, to)?;
+        let from = self.core.map_place(w, lane, pc, Space::Shared, from)?;
+        let to = self.core.map_place(w, lane, pc, Space::Global, to)?;
         self.touch_map(w, pc, &from, Kind::Read, None)?;
         let staged = (from.off as u64, MAP_BYTES);
         self.sync.order.proxies.published(from.region, staged);
@@ -391,7 +389,7 @@ impl Machine<'_> {
         pc: Pc,
         addr: Addr,
     ) -> Result<(), Stop> {
-        let t = self.map_place(w, lane, pc, Space::Generic, addr)?;
+        let t = self.core.map_place(w, lane, pc, Space::Generic, addr)?;
         let Order {
             proxies, clocks, ..
         } = &mut self.sync.order;

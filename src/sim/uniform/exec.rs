@@ -2,10 +2,10 @@
 
 use crate::kernel::conditions::Seen;
 use crate::kernel::{Op, Pc};
-use crate::sim::machine::Machine;
+use crate::sim::machine::Core;
 use crate::sim::stop::Stop;
 
-impl Machine<'_> {
+impl Core<'_> {
     /// Executes a lane-wise operation, once where all lanes have the same sources.
     pub(in crate::sim) fn compute_shared(
         &mut self,
@@ -14,22 +14,22 @@ impl Machine<'_> {
         pc: Pc,
         op: &Op,
     ) -> Result<(), Stop> {
-        let plan = match self.core.memory.watched[pc.0 as usize] {
+        let plan = match self.memory.watched[pc.0 as usize] {
             true => self.plan(w, exec, pc, op),
             false => None,
         };
-        self.core.may_go_on()?;
+        self.may_go_on()?;
         self.compute_lanes(w, exec, pc, op)?;
         self.note_taken(w, exec, pc, Seen::Result);
         if let Some(plan) = plan {
-            self.core.carry_out(w, plan);
+            self.carry_out(w, plan);
         }
         Ok(())
     }
 
     fn compute_lanes(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Result<(), Stop> {
-        let exec = match self.core.values.omits {
-            true => exec & !self.core.omit(w, exec, pc, op),
+        let exec = match self.values.omits {
+            true => exec & !self.omit(w, exec, pc, op),
             false => exec,
         };
         if exec == 0 {
@@ -37,19 +37,18 @@ impl Machine<'_> {
         }
         if exec.count_ones() < 2
             || !self
-                .core
                 .fixed
                 .program
                 .operands
-                .uniform(&self.core.threads.warps[w], exec, pc)
+                .uniform(&self.threads.warps[w], exec, pc)
         {
             return self.compute(w, exec, pc, op);
         }
         let lane = exec.trailing_zeros() as usize;
         self.compute(w, 1 << lane, pc, op)?;
-        let (_, defs) = self.core.fixed.program.operands.of(pc);
+        let (_, defs) = self.fixed.program.operands.of(pc);
         for &r in defs {
-            self.core.threads.warps[w].spread(r, lane, exec);
+            self.threads.warps[w].spread(r, lane, exec);
         }
         Ok(())
     }

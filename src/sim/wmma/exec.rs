@@ -261,7 +261,7 @@ impl Machine<'_> {
     /// lane that accesses an element of it.
     fn wmma_lines(&mut self, w: usize, pc: Pc, m: &WmmaMove) -> Result<Vec<(Target, By)>, Stop> {
         let none = Under::none();
-        let mut all = self.targets(
+        let mut all = self.core.targets(
             At {
                 w,
                 exec: u32::MAX,

@@ -9,7 +9,7 @@ use crate::sim::UnknownKind;
 use crate::sim::address::derive::Arg;
 use crate::sim::address::provenance::{BaseId, Prov, Shape};
 use crate::sim::at::site;
-use crate::sim::machine::{Core, Machine, Spaces, Threads};
+use crate::sim::machine::{Core, Spaces, Threads};
 use crate::sim::memory::RegionKind;
 use crate::sim::region::{LOCAL, RegionId};
 use crate::sim::val::Val;
@@ -345,15 +345,13 @@ impl Core<'_> {
             );
         }
     }
-}
 
-impl Machine<'_> {
     /// What a lane-wise operation will give its destinations; `None` if nothing that it reads
     /// carries a base.
     pub(crate) fn plan(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) -> Option<Plan> {
         let mask = match brings_base(op) {
             true => exec,
-            false => self.core.threads.carrying(w, exec, op),
+            false => self.threads.carrying(w, exec, op),
         };
         if mask == 0 {
             return None;
@@ -369,7 +367,7 @@ impl Machine<'_> {
                 continue;
             };
             let alike = if steady {
-                self.core.threads.alike(w, lane, rest, op)
+                self.threads.alike(w, lane, rest, op)
             } else {
                 1 << lane
             };
@@ -382,7 +380,7 @@ impl Machine<'_> {
             }
         }
         if refused != 0 {
-            self.core.refuse_base(w, refused, pc);
+            self.refuse_base(w, refused, pc);
         }
         Some(Plan(out))
     }

@@ -12,7 +12,7 @@ use crate::sim::Tid;
 use crate::sim::address::provenance::Prov;
 use crate::sim::machine::{Core, Machine, Synchronisation, Threads};
 use crate::sim::memory::extend;
-use crate::sim::step::{Flow, UNCONDITIONAL, Under};
+use crate::sim::step::{UNCONDITIONAL, Under};
 use crate::sim::stop::Stop;
 use crate::sim::strong::At;
 use crate::sim::strong::location::{Key, Observed};
@@ -32,7 +32,15 @@ const SURER: u32 = 4;
 /// Instructions of the longest walk through a body.
 const MAX_WALK: usize = 1 << 12;
 
+/// A register of a lane, what it holds and what that carries.
+type Saved = (RegId, Val, Prov);
+
 impl Threads {
+    fn saved(&self, (w, lane): (usize, usize), r: RegId) -> Saved {
+        let warp = &self.warps[w];
+        (r, warp.get(r, lane), warp.prov(r, lane))
+    }
+
     /// Each warp had several turns, and all of them ended in loops that only wait.
     pub(crate) fn all_wait(&self, turns: u32) -> bool {
         turns as usize > SURER as usize * SURE_TURNS * (self.warps.len() + 1)
@@ -103,6 +111,14 @@ impl Core<'_> {
         let insts = kernel.insts.iter().zip(after.iter().zip(&before));
         let mut around = insts.filter(|(_, (a, b))| **a && **b);
         around.any(|(inst, _)| polls(&inst.op))
+    }
+
+    /// Puts what a lane held before a look ahead where it was.
+    fn put_back(&mut self, (w, lane): (usize, usize), saved: Vec<Saved>) {
+        for (r, v, p) in saved {
+            self.set(w, r, lane, v);
+            self.set_prov(w, r, 1 << lane, p);
+        }
     }
 
     /// What a step leaves in its word.
@@ -259,22 +275,16 @@ impl Machine<'_> {
     pub(crate) fn class_of(&mut self, (w, lane): (usize, usize), pc: Pc, v: u64) -> Option<Class> {
         let awaits = self.sync.strong.awaits.clone();
         let live = awaits.live.as_ref()?;
-        let mut saved: Vec<(RegId, Val, Prov)> = Vec::new();
-        let mut save = |m: &Self, r: RegId| {
+        let mut saved: Vec<Saved> = Vec::new();
+        let mut save = |threads: &Threads, r: RegId| {
             if !saved.iter().any(|s| s.0 == r) {
-                saved.push((
-                    r,
-                    m.core.threads.warps[w].get(r, lane),
-                    m.core.threads.warps[w].prov(r, lane),
-                ));
+                saved.push(threads.saved((w, lane), r));
             }
         };
-        let (from, blocked) = (
-            self.core.threads.warps[w].pc[lane],
-            self.core.threads.warps[w].blocked,
-        );
-        self.core.threads.warps[w].blocked &= !(1 << lane);
-        self.core.inst(pc).op.defs(&mut |r| save(self, r));
+        self.core
+            .inst(pc)
+            .op
+            .defs(&mut |r| save(&self.core.threads, r));
         self.core.set_result((w, lane), pc, v);
         let mut at = Pc(pc.0 + 1);
         let mut ended = None;
@@ -288,13 +298,11 @@ impl Machine<'_> {
                 ended = Some(at).filter(|_| known);
                 break;
             }
-            inst.op.defs(&mut |r| save(self, r));
-            at = match self.step(w, 1 << lane, at) {
-                Ok(Flow::Next) => Pc(at.0 + 1),
-                Ok(Flow::Jump(to)) => to,
-                Ok(Flow::Set) => Pc(self.core.threads.warps[w].pc[lane]),
-                Err(_) => break,
-            };
+            inst.op.defs(&mut |r| save(&self.core.threads, r));
+            match self.core.step_alone((w, lane), at) {
+                Some(to) => at = to,
+                None => break,
+            }
         }
         let mut out: Option<Class> = ended.map(|at| (at, Vec::new()));
         for &(r, ..) in &saved {
@@ -309,12 +317,7 @@ impl Machine<'_> {
                 regs.push((r, held));
             }
         }
-        self.core.threads.warps[w].pc[lane] = from;
-        self.core.threads.warps[w].blocked = blocked;
-        for (r, v, p) in saved {
-            self.core.set(w, r, lane, v);
-            self.core.set_prov(w, r, 1 << lane, p);
-        }
+        self.core.put_back((w, lane), saved);
         if let Some((_, regs)) = &mut out {
             regs.sort_unstable_by_key(|r| r.0.0);
         }
@@ -362,31 +365,13 @@ impl Machine<'_> {
                 written.insert(r);
             });
         }
-        let saved: Vec<_> = written
-            .iter()
-            .map(|r| {
-                (
-                    *r,
-                    self.core.threads.warps[w].get(*r, lane),
-                    self.core.threads.warps[w].prov(*r, lane),
-                )
-            })
-            .collect();
-        let (at, blocked) = (
-            self.core.threads.warps[w].pc[lane],
-            self.core.threads.warps[w].blocked,
-        );
-        self.core.threads.warps[w].blocked &= !(1 << lane);
+        let save = |r: &RegId| self.core.threads.saved((w, lane), *r);
+        let saved: Vec<Saved> = written.iter().map(save).collect();
         if let Some((pc, v)) = read {
             self.core.set_result((w, lane), pc, v);
         }
         let out = self.walk_body((w, lane), (from, read.map(|r| r.0)), wait, told);
-        self.core.threads.warps[w].pc[lane] = at;
-        self.core.threads.warps[w].blocked = blocked;
-        for (r, v, p) in saved {
-            self.core.set(w, r, lane, v);
-            self.core.set_prov(w, r, 1 << lane, p);
-        }
+        self.core.put_back((w, lane), saved);
         out
     }
 
@@ -446,11 +431,7 @@ impl Machine<'_> {
                 at.0 += 1;
                 continue;
             }
-            at = match self.step(w, 1 << lane, at).ok()? {
-                Flow::Next => Pc(at.0 + 1),
-                Flow::Jump(to) => to,
-                Flow::Set => Pc(self.core.threads.warps[w].pc[lane]),
-            };
+            at = self.core.step_alone((w, lane), at)?;
         }
         None
     }
@@ -487,24 +468,13 @@ impl Machine<'_> {
         v: u64,
     ) -> Option<bool> {
         let (w, lane) = by;
-        let saved: Vec<_> = of
-            .iter()
-            .map(|(r, _)| {
-                (
-                    *r,
-                    self.core.threads.warps[w].get(*r, lane),
-                    self.core.threads.warps[w].prov(*r, lane),
-                )
-            })
-            .collect();
+        let save = |(r, _): &(RegId, Val)| self.core.threads.saved(by, *r);
+        let saved: Vec<Saved> = of.iter().map(save).collect();
         for (r, v) in of {
             self.core.set(w, *r, lane, *v);
         }
         let out = self.ends_wait(by, pc, v);
-        for (r, v, p) in saved {
-            self.core.set(w, r, lane, v);
-            self.core.set_prov(w, r, 1 << lane, p);
-        }
+        self.core.put_back(by, saved);
         out
     }
 
