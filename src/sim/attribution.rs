@@ -28,6 +28,7 @@ pub(super) const SAME_LANE: &str = "a load and a store of one fragment (ldmatrix
                              of the same matrix) access each element of it by the same lane";
 
 /// Shared memory where each lane accesses what it holds.
+#[derive(Clone)]
 pub(super) struct Held {
     shadow: Shadow,
     /// What it has found.

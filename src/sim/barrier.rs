@@ -169,12 +169,14 @@ pub struct Blocked {
 }
 
 /// The arrival of a warp.
+#[derive(Clone)]
 struct Arrival {
     place: Place,
     at: Tick,
 }
 
 /// Lanes that wait for the rest of their warp.
+#[derive(Clone)]
 struct Partial {
     id: u32,
     count: Option<u32>,
@@ -184,7 +186,7 @@ struct Partial {
 }
 
 /// One named barrier.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Named {
     arrivals: SmallVec<[Arrival; 4]>,
     snapshots: Vec<Arc<Snapshot>>,
@@ -199,6 +201,7 @@ struct Named {
 }
 
 /// All barriers of a CTA.
+#[derive(Clone)]
 pub struct Barriers {
     /// The number of the CTA.
     cta: u32,

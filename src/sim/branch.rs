@@ -26,7 +26,7 @@ use super::warp::LANES;
 mod exec;
 
 /// The regions of branches that were taken both ways so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Regions {
     blocks: Option<Rc<Blocks>>,
     known: rustc_hash::FxHashMap<u32, Option<Rc<Region>>>,

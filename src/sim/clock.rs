@@ -66,6 +66,7 @@ impl From<Tid> for Actor {
 pub struct Tick(pub u32);
 
 /// The clocks of all threads and agents of a CTA.
+#[derive(Clone)]
 pub struct Clocks {
     shape: Shape,
     now: u32,

@@ -30,7 +30,7 @@ use super::region::RegionId;
 const MOST: usize = 64;
 
 /// What fences and flags have published.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Fences {
     /// False for a kernel without fences: nothing is recorded.
     pub present: bool,

@@ -90,7 +90,7 @@ impl Gather {
 }
 
 /// The gathers of a run, in the order in which they came.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Gathers {
     list: Vec<Gather>,
     known: FxHashMap<(Object, TermId, Option<TermId>), usize>,

@@ -74,7 +74,7 @@ impl Guard {
 }
 
 /// What is remembered of accesses under conditions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Guarded {
     seen: FxHashMap<Key, Seen>,
     /// Cases that were looked at for conditions that no input satisfies.

@@ -40,6 +40,7 @@ use super::setup::{given, put_field, put_globals, regions, values};
 use super::tensor_box::TensorMap;
 
 /// The state of a run.
+#[derive(Clone)]
 pub(super) struct Machine<'k> {
     /// Registers, memory and values.
     pub core: Core<'k>,

@@ -14,7 +14,7 @@ const FIRST_SLOTS: usize = 1 << 11;
 const MOST_SLOTS: usize = 1 << 17;
 
 /// The cache; empty until it is first used.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Memo {
     slots: Vec<(u64, u32)>,
     /// Entries that others have replaced since the cache has this size.

@@ -69,7 +69,7 @@ struct Chunk {
 }
 
 /// All open sums of a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct OpenSums {
     chunks: Vec<Chunk>,
     together: Together,

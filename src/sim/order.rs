@@ -24,6 +24,7 @@ use super::warp::{LANES, lanes};
 mod exec;
 
 /// Who accessed what, and what happens before what.
+#[derive(Clone)]
 pub(super) struct Order {
     /// Happens-before.
     pub clocks: Clocks,
@@ -58,6 +59,7 @@ pub(super) struct Order {
 }
 
 /// A word that is written and read through the non-coherent cache: writer, reader.
+#[derive(Clone)]
 struct NcPair {
     region: RegionId,
     off: u64,

@@ -84,7 +84,7 @@ struct After {
 }
 
 /// What agents of the generic proxy wrote that stands in memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Copied {
     lanes: u32,
     /// How many words.
@@ -104,7 +104,7 @@ struct Fenced {
 }
 
 /// The fences of a CTA that make one sort of writes visible.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Fences {
     /// Those of each thread, in order.
     by: FxHashMap<u32, Vec<Fenced>>,
@@ -114,6 +114,7 @@ struct Fences {
 const PAGE: u64 = 64;
 
 /// Writes and fences of a CTA.
+#[derive(Clone)]
 pub(super) struct Proxies {
     on: bool,
     number: u64,

@@ -23,7 +23,7 @@ use super::{Outcome, Site, UnknownKind};
 mod exec;
 
 /// What is open, and the unknowns that stand for it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Doubts {
     reasons: Vec<(UnknownKind, Site, &'static str)>,
     known: FxHashMap<(Pc, &'static str), usize>,

@@ -359,6 +359,8 @@ impl Machine<'_> {
                 self.core.over_limit()?;
             }
         }
+        // A step that was waited for may have met an access that was made before.
+        self.keep_trails();
         // A warp may never get far between two barriers of a loop without end.
         self.core.over_limit()?;
         self.clocks_exhausted()?;

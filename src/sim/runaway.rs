@@ -11,7 +11,7 @@
 mod exec;
 
 /// Accesses out of bounds so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Runaway {
     /// All of them.
     outside: u64,

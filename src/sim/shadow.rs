@@ -62,6 +62,7 @@ pub struct WarpAccess<'a> {
 }
 
 /// The shadow of one region.
+#[derive(Clone)]
 pub struct Shadow {
     region: RegionId,
     pages: Pages,
@@ -75,7 +76,7 @@ pub struct Shadow {
 }
 
 /// The pages, made when they are first touched.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Pages {
     near: Vec<Option<Box<Page>>>,
     far: FxHashMap<u64, Box<Page>>,

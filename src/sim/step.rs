@@ -121,6 +121,7 @@ impl Core<'_> {
     pub(super) fn step_alone(&mut self, (w, lane): (usize, usize), pc: Pc) -> Option<Pc> {
         let exec = 1 << lane;
         self.count_step(exec).ok()?;
+        self.note_taken(w, exec, pc, Seen::Guard);
         let inst = self.inst(pc);
         let (yes, under) = self.guarded(w, exec, inst.guard);
         let next = Pc(pc.0 + 1);

@@ -31,7 +31,7 @@ struct Event {
 }
 
 /// The trails of a CTA.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Trails {
     /// By instruction: 0 for what is not shown, else what it is.
     kinds: Arc<[u8]>,

@@ -15,7 +15,7 @@ use crate::term::{Term, TermId, TermStore};
 mod exec;
 
 /// What is known of the poison below the terms of one store, which may grow.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Poisons {
     marks: Vec<Mark>,
 }

@@ -48,7 +48,7 @@ pub(super) enum Single {
 pub(super) type Intervals = FxHashMap<u64, (i64, i64)>;
 
 /// Numbers whose sign at zero is open, but for what is truncated.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Halves {
     /// By a number below 1 with the sign of another: that other, and the number with the sign of
     /// the real.
@@ -58,7 +58,7 @@ pub struct Halves {
 }
 
 /// What was made of words.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Packed {
     /// Results of `prmt`.
     pub(super) permuted: FxHashMap<[TermId; 3], TermId>,
@@ -67,7 +67,7 @@ pub(super) struct Packed {
 }
 
 /// The term store of a run with the conversions between bits, reals and truth values.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Values {
     /// The terms.
     pub store: TermStore,

@@ -30,7 +30,7 @@ pub(super) struct Plan {
 }
 
 /// What a run has decided so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ways {
     plan: Option<Plan>,
     /// The conditions, and whether they hold.

@@ -32,7 +32,7 @@ const KEPT: usize = 1 << 22;
 type Row = Vec<u64>;
 
 /// Cases that were looked at.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Cases {
     /// What is chosen by, with its values.
     leaves: Vec<(TermId, Row)>,

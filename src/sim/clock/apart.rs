@@ -12,7 +12,7 @@ use super::{Actor, Clocks, Tick};
 use crate::sim::Tid;
 
 /// When threads released and acquired.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Apart {
     /// Of all threads, of each warp, of each thread: when they released.
     all: Vec<u32>,

@@ -45,6 +45,7 @@ impl Column {
 }
 
 /// Exited threads and what is known of them.
+#[derive(Clone)]
 pub(super) struct Exits {
     shape: Shape,
     /// The tick from which on the thread counts as exited; 0 while it is live.

@@ -11,6 +11,7 @@ use super::super::ways::Ways;
 use super::super::{Conditional, Obligation};
 
 /// Conditions of the path, of accesses and of findings.
+#[derive(Clone)]
 pub(in crate::sim) struct Conditions {
     /// What this run decides of conditions.
     pub ways: Ways,

@@ -16,6 +16,7 @@ use super::spaces::Spaces;
 use super::threads::Threads;
 
 /// The parts that an instruction needs which is executed alone.
+#[derive(Clone)]
 pub(in crate::sim) struct Core<'k> {
     /// What no instruction changes.
     pub fixed: Fixed<'k>,

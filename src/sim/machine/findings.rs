@@ -10,7 +10,7 @@ use crate::kernel::Pc;
 use super::super::{DefectKind, Finding, Site, UnknownKind, WarningKind};
 
 /// Findings, grouped by kind and places.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::sim) struct Found {
     /// Defects.
     pub defects: BTreeMap<(DefectKind, Vec<Pc>), Finding<DefectKind>>,

@@ -15,6 +15,7 @@ use super::super::words::FloatSums;
 use super::super::{Footprint, Site};
 
 /// The objects that threads load from and store to.
+#[derive(Clone)]
 pub(in crate::sim) struct Spaces {
     /// Regions by [`RegionId`].
     pub regions: Vec<Region>,

@@ -21,6 +21,7 @@ use super::super::strong::Strong;
 use crate::kernel::Kernel;
 
 /// The order of accesses, and what makes it.
+#[derive(Clone)]
 pub(in crate::sim) struct Synchronisation {
     /// Accesses and their order.
     pub order: Order,

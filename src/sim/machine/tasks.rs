@@ -11,6 +11,7 @@ use super::super::wgmma::Products;
 use super::super::wmma::Fragments;
 
 /// Copies and matrix products under way, and the objects that tell of their end.
+#[derive(Clone)]
 pub(in crate::sim) struct Tasks {
     /// Asynchronous copies under way, by warp.
     pub copies: Vec<Copies>,

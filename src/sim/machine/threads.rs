@@ -14,6 +14,7 @@ use super::super::trail::Trails;
 use super::super::warp::{LANES, Warp};
 
 /// Registers and places of threads, their turns, and what is counted of them.
+#[derive(Clone)]
 pub(in crate::sim) struct Threads {
     /// Warps in order of rank.
     pub warps: Vec<Warp>,

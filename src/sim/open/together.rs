@@ -59,7 +59,7 @@ enum Before {
 }
 
 /// The logs of warps.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Together {
     chunks: Vec<Chunk>,
     starts: Vec<[OpenSum; LANES]>,

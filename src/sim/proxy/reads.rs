@@ -47,7 +47,7 @@ pub(in crate::sim) struct Before {
 }
 
 /// What was read and not written since.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Reads {
     pub(super) on: bool,
     pages: FxHashMap<(RegionId, u64), Words>,

@@ -8,6 +8,7 @@ use super::tables::Tables;
 pub(super) const PAGE_BITS: u32 = 12;
 
 /// The cells of a page.
+#[derive(Clone)]
 pub(super) struct Page {
     shift: u32,
     cells: Vec<Cell>,

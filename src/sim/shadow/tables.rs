@@ -12,6 +12,7 @@ pub(super) struct Reader {
 }
 
 /// Where cells keep what does not fit into them.
+#[derive(Clone)]
 pub(super) struct Tables {
     pub(super) warps: u32,
     pub(super) shift: u32,

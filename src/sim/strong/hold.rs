@@ -92,7 +92,7 @@ pub struct Plan {
 pub type Beside = (Waiting, (u64, usize));
 
 /// Lanes that are held, and the choices so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Held {
     stops: Vec<bool>,
     /// The lanes.

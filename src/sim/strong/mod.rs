@@ -75,7 +75,7 @@ pub struct Trouble {
 }
 
 /// What flags, counters and locks have published.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Strong {
     /// True where strong accesses are followed.
     pub on: bool,
