@@ -9,7 +9,7 @@ use super::sig::{Decoded, HINTS, ModSet, Sig, unsupported};
 use crate::ptx::{Mod, Op as Opcode};
 
 impl Lowerer<'_> {
-    /// Decodes the current instruction; the rows here are of what a thread does alone.
+    /// Decodes the current instruction; the arms here are of what a thread does alone.
     pub(super) fn decode(&mut self, sig: &Sig) -> Decoded<()> {
         use Opcode as O;
         match sig.op {

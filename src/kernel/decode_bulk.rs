@@ -69,7 +69,7 @@ enum Way {
     Across,
 }
 
-/// What a copy does to memory, and the type of the elements, which a tensor has by itself.
+/// The operation of a copy that reduces, and the type of its elements, which a tensor has by itself.
 fn reduction(sig: &Sig, tensor: bool) -> Decoded<(AtomOp, Option<NumTy>)> {
     let op = sig.need(&REDUCTIONS, "its operation")?;
     let ty = match sig.types() {

@@ -109,7 +109,7 @@ const AMOUNT: &[Kind] = &[Same, U32];
 const POS_LEN: &[Kind] = &[Same, U32, U32];
 const INSERTED: &[Kind] = &[Same, Same, U32, U32];
 
-/// The forms of the opcodes, of each those that stand together.
+/// The forms of all opcodes of this decoder; of one opcode, no two agree in modifiers and type.
 const FORMS: &[Form] = {
     use Mod::{Cc, Clamp, Hi, Lo, Relu, Sat, Shiftamt, Wrap};
     use {IntOp as I, Opcode as O};

@@ -44,7 +44,7 @@ struct Walked {
 }
 
 impl Walked {
-    /// What the poll finds again each time; `None` if that is not known, or another poll may ask something else.
+    /// The constants that the poll finds again each time; `None` if that is not known, or another poll may ask something else.
     fn again(&self, kernel: &Kernel, pc: Pc) -> Poll {
         let (mut again, mut lost) = (Vec::new(), false);
         operands::uses(&kernel.insts[pc.0 as usize], |r| {

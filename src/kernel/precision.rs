@@ -179,7 +179,7 @@ fn float(ty: NumTy) -> Option<Fmt> {
     }
 }
 
-/// Where the roundings of one instruction go.
+/// Collects the roundings of one instruction.
 struct RoundingsOf<'o> {
     pc: Pc,
     out: &'o mut Vec<Rounding>,

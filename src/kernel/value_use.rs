@@ -22,7 +22,7 @@ pub enum ValueUse {
     Bits,
 }
 
-/// What counts: ids of barriers, masks of lanes, indices.
+/// An integer of 32 bits: an id of a barrier, a mask of lanes, an index.
 const WORD: ValueUse = Number(NumTy::Int(IntTy {
     width: 32,
     signed: false,

@@ -314,7 +314,7 @@ pub(super) fn carried(
     }
 }
 
-/// The operands of what puts, chooses or converts values.
+/// Gives the operands of operations that copy, choose or convert values.
 fn moved(op: &Op, give: &mut impl FnMut(RegId, Src, Way<'_>)) {
     match op {
         Op::Mov { dst, src, .. } => give(*dst, *src, Way::Keep),
@@ -365,7 +365,7 @@ fn moved(op: &Op, give: &mut impl FnMut(RegId, Src, Way<'_>)) {
     }
 }
 
-/// The operands of arithmetic and of comparisons.
+/// Gives the operands of arithmetic and of comparisons.
 fn computed(op: &Op, known: &impl Fn(Src) -> Known, give: &mut impl FnMut(RegId, Src, Way<'_>)) {
     match op {
         Op::Int {
@@ -423,7 +423,7 @@ fn computed(op: &Op, known: &impl Fn(Src) -> Known, give: &mut impl FnMut(RegId,
     }
 }
 
-/// The operands of arithmetic on floats of one format, whose result has another.
+/// Gives the operands of arithmetic on floats of one format, whose result may have another.
 fn floats(
     op: FloatOp,
     (src_fmt, fmt, lanes): (Fmt, Fmt, u8),
@@ -578,8 +578,8 @@ pub(super) fn accessed(op: &Op, f: &mut impl FnMut(RegId, u8)) {
     }
 }
 
-/// Of no asynchronous operation are the registers taken when its instruction is over, so that [`accessed`] has none of
-/// them.
+/// An asynchronous operation gives [`accessed`] no registers: it is not over when its instruction is. The match has all
+/// of them, so that a new one does not compile before it is known to be so.
 fn none_at_once(op: &AsyncOp) {
     match op {
         AsyncOp::Tensor(op) => match &**op {

@@ -370,7 +370,7 @@ impl Access<'_> {
         })
     }
 
-    /// The one who made an earlier access, as a thread sees it.
+    /// The party of an earlier access, as a thread sees it.
     #[inline]
     fn earlier(&self, e: &Entry, who: Actor, t: Tid) -> Party {
         let (thread, agent) = (self.clocks.thread_of(who), self.clocks.is_agent(who));
