@@ -299,18 +299,7 @@ impl Asked<'_> {
             probabilistic: self.options.probabilistic,
             ..decide::Options::default()
         };
-        let subject = |i: usize| Subject {
-            kernel: self.lowered[i].run_by(&setup.kernels[i].mode),
-            resolved: &setup.kernels[i],
-            side: match self.specs[i].which {
-                Which::Optimized => Side::Optimized,
-                Which::Reference | Which::Kernel => Side::Reference,
-            },
-            arrays: &setup.arrays,
-            deciding: &deciding,
-            without_values: false,
-        };
-        let subjects: Vec<Subject> = (0..self.specs.len()).map(subject).collect();
+        let subjects = self.subjects(setup, &deciding);
         let sides = self.sides(&subjects);
         let launches = ran(self.specs, self.lowered, setup);
         let ran = self.sides(&launches);
@@ -397,6 +386,22 @@ impl Asked<'_> {
             report: Some(report),
             forgot: if is_open { otherwise } else { whatever },
         })
+    }
+
+    /// The launches as they are run, in the order of their specifications.
+    fn subjects<'s>(&'s self, setup: &'s Setup, deciding: &'s decide::Options) -> Vec<Subject<'s>> {
+        let subject = |i: usize| Subject {
+            kernel: self.lowered[i].run_by(&setup.kernels[i].mode),
+            resolved: &setup.kernels[i],
+            side: match self.specs[i].which {
+                Which::Optimized => Side::Optimized,
+                Which::Reference | Which::Kernel => Side::Reference,
+            },
+            arrays: &setup.arrays,
+            deciding,
+            without_values: false,
+        };
+        (0..self.specs.len()).map(subject).collect()
     }
 
     /// Something of each launch, by the sides.

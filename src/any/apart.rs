@@ -7,6 +7,7 @@ use super::radix::{self, Meeting, apart, meets};
 use super::state::{Accessed, Barrier, By, Does, Object};
 use super::threads::Relation;
 use crate::answer::{Finding, Part, Site, WarningKind};
+use crate::kernel::Pc;
 
 /// Whether two threads never have these accesses without order at the same bytes.
 pub(super) fn apart_always(
@@ -270,8 +271,7 @@ fn meet_apart(
     let (there, known) = p.second(&ids, relation);
     let mut differ = p.w.e.truth(false);
     for (x, y) in distinct.iter().zip(&there[4..7]) {
-        let same = p.w.e.compare(super::expr::Order::Equal, *x, *y);
-        let not = p.w.e.not(same);
+        let not = p.unequal(*x, *y);
         differ = p.w.e.or(differ, not);
     }
     if rows {
@@ -294,10 +294,8 @@ fn meet_apart(
     conditions.extend(known);
     let object = p.w.out.objects[a.object as usize];
     let width = if object.is_shared() { 32 } else { 64 };
-    let (x, y) = (
-        p.w.e.resize(a.offset, width, false),
-        p.w.e.resize(there[1], width, false),
-    );
+    let x = p.w.e.resize(a.offset, width, false);
+    let y = p.w.e.resize(there[1], width, false);
     let overlap = meets(&mut p.w.e, (x, u64::from(a.bytes)), (y, u64::from(b.bytes)));
     let mut bits = conditions.clone();
     bits.extend(&p.w.plain);
@@ -306,41 +304,18 @@ fn meet_apart(
     else {
         return Ok(());
     };
-    // Over the integers: where the ranges meet, so do their digits.
-    let sign = !object.is_shared();
-    let mut integers = p.integers(&conditions);
-    let meeting = Meeting {
-        a: integers.reading(a.offset, sign),
-        b: integers.reading(there[1], sign),
-        widths: (i128::from(a.bytes), i128::from(b.bytes)),
-    };
-    let parts = apart(meeting, &mut integers);
-    let mut digits = conditions;
-    digits.extend(&p.w.plain);
-    for part in &parts {
-        digits.push(radix::condition(part, &mut p.w.e));
-    }
+    let ends = ((a.offset, a.bytes), (there[1], b.bytes));
+    let mut digits = digits_meet(p, conditions, ends, !object.is_shared());
     let open = match together(&p.w.e, &digits, false, p.subject.limits) {
         Holds::Never => return Ok(()),
         Holds::Perhaps(better) => better.or(model),
     };
     // What the threads never have in common is said to the gates.
     digits.push(overlap);
-    let pairs: Vec<(Id, Id)> = numbers
-        .into_iter()
-        .zip(numbers_there.iter().copied())
-        .collect();
+    let others = numbers_there.iter().copied();
+    let pairs: Vec<(Id, Id)> = numbers.into_iter().zip(others).collect();
     let mut more = p.numbers_differ(&pairs, &bits);
-    let mut draws = tickets_there.iter();
-    for (group, way) in tickets {
-        let others: Vec<Id> = draws.by_ref().take(group.len()).copied().collect();
-        for (x, y) in group
-            .iter()
-            .flat_map(|x| others.iter().map(move |y| (*x, *y)))
-        {
-            more.extend(p.apart((x, y), way));
-        }
-    }
+    more.extend(tickets_apart(p, tickets, tickets_there));
     if !more.is_empty() {
         digits.extend(more);
         if let Holds::Never = together(&p.w.e, &digits, false, p.subject.limits) {
@@ -358,21 +333,60 @@ fn meet_apart(
         None => !p.subject.strict && same_value(p, (a, x), (b, y, there[2]), digits),
     };
     if same {
-        let kernel = p.subject.kernel;
-        let sites = [a.pc, b.pc]
-            .iter()
-            .map(|pc| Site::new(&kernel.source, kernel.span(*pc), "writes"))
-            .collect();
-        let message = "two threads may write the same value to the same place without order";
-        let warning = Finding::new(Part::Kernel, WarningKind::SameValueWrite, message).at(sites);
-        if !p.out.warnings.iter().any(|w| {
-            w.message == message && w.sites.len() == 2 && w.sites[0].line == warning.sites[0].line
-        }) {
-            p.out.warnings.push(warning);
-        }
+        note_same_value(p, [a.pc, b.pc]);
         return Ok(());
     }
     Err(open)
+}
+
+/// The conditions with those under which two ranges of bytes meet, over the integers: where they do, so do their digits.
+fn digits_meet(
+    p: &mut Prover,
+    mut conditions: Vec<Id>,
+    (x, y): ((Id, u32), (Id, u32)),
+    sign: bool,
+) -> Vec<Id> {
+    let mut integers = p.integers(&conditions);
+    let meeting = Meeting {
+        a: integers.reading(x.0, sign),
+        b: integers.reading(y.0, sign),
+        widths: (i128::from(x.1), i128::from(y.1)),
+    };
+    let parts = apart(meeting, &mut integers);
+    conditions.extend(&p.w.plain);
+    for part in &parts {
+        conditions.push(radix::condition(part, &mut p.w.e));
+    }
+    conditions
+}
+
+/// That the tickets of the first thread and those of the second one lie apart, group for group, as their updates say.
+fn tickets_apart(p: &mut Prover, tickets: Vec<(Vec<Id>, u64)>, theirs: &[Id]) -> Vec<Id> {
+    let (mut out, mut draws) = (Vec::new(), theirs.iter());
+    for (group, way) in tickets {
+        let others: Vec<Id> = draws.by_ref().take(group.len()).copied().collect();
+        for (x, y) in group
+            .iter()
+            .flat_map(|x| others.iter().map(move |y| (*x, *y)))
+        {
+            out.extend(p.apart((x, y), way));
+        }
+    }
+    out
+}
+
+/// Warns of two writes of one value to one place, once for each line.
+fn note_same_value(p: &mut Prover, writes: [Pc; 2]) {
+    let kernel = p.subject.kernel;
+    let sites = writes.map(|pc| Site::new(&kernel.source, kernel.span(pc), "writes"));
+    let message = "two threads may write the same value to the same place without order";
+    let warning =
+        Finding::new(Part::Kernel, WarningKind::SameValueWrite, message).at(sites.to_vec());
+    if !p.out.warnings.iter().any(|w| {
+        w.message == message && w.sites.len() == 2 && w.sites[0].line == warning.sites[0].line
+    }) {
+        p.out.warnings.push(warning);
+    }
 }
 
 /// Whether two writes that meet are of the same bytes and the same value: by its name, or as one function of equal words.

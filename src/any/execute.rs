@@ -6,7 +6,8 @@ use super::state::{Barrier, Does, Duty, Ticket, Walk};
 use super::words::{Reader, unknown};
 use crate::answer::UnknownKind;
 use crate::kernel::{
-    Access as Modifiers, Addr, AtomOp, BarKind, NumTy, Op, Pc, RegId, Sem, Space, Special, Src,
+    Access as Modifiers, Addr, AtomOp, BarKind, IntOp, NumTy, Op, Pc, RegId, Sem, Space, Special,
+    Src,
 };
 use crate::term::BitsOp;
 
@@ -54,15 +55,9 @@ impl Walk<'_> {
             Op::Int {
                 op: int, ty, src, ..
             } => {
-                use crate::kernel::IntOp;
                 if matches!(int, IntOp::Div | IntOp::Rem) {
-                    let (d, zero) = (
-                        self.reader(regs, |r| r.src(src[1], ty.width)),
-                        self.e.constant(0, ty.width),
-                    );
-                    let is = self.e.compare(super::expr::Order::Equal, d, zero);
-                    let holds = self.e.not(is);
-                    self.duty(pc, when, holds, "an integer may be divided by zero");
+                    let d = self.reader(regs, |r| r.src(src[1], ty.width));
+                    self.nonzero(pc, d, when);
                 }
                 self.reader(regs, |r| r.compute(pc, op))
             }
@@ -87,13 +82,7 @@ impl Walk<'_> {
                 let mask = mask.map(|m| self.reader(regs, |r| r.src(m, 32)));
                 self.collective(pc, mask, when, false);
                 let word = self.reader(regs, |r| r.src(*a, 32));
-                let there = self.shuffled(op, word);
-                let mut results = self.unknowns(op);
-                for (_, result) in results.iter_mut().filter(|x| x.0 == *dst) {
-                    *result = there.unwrap_or(*result);
-                    self.exchanged(op, word, *result);
-                }
-                results
+                self.shuffle(op, word, *dst)
             }
             Op::Vote { mask, .. } => {
                 let mask = mask.map(|m| self.reader(regs, |r| r.src(m, 32)));
@@ -115,9 +104,8 @@ impl Walk<'_> {
                 self.collective(pc, Some(all), when, false);
                 self.unknowns(op)
             }
-            Op::ActiveMask { .. } => self.unknowns(op),
+            Op::ActiveMask { .. } | Op::Printf { .. } => self.unknowns(op),
             Op::Fence { .. } | Op::GridWait | Op::GridLaunch | Op::Nop => Vec::new(),
-            Op::Printf { .. } => self.unknowns(op),
             Op::Trap | Op::Brkpt | Op::AssertFail => {
                 let no = self.e.truth(false);
                 self.duty(pc, when, no, "an assertion may fail, or a trap be reached");
@@ -135,18 +123,32 @@ impl Walk<'_> {
                 Vec::new()
             }
             Op::Unsupported(text) => {
-                let text = self
-                    .kernel
-                    .texts
-                    .get(*text as usize)
-                    .cloned()
-                    .unwrap_or_default();
-                let what = format!("`{text}` is not modelled");
+                let text = self.kernel.texts.get(*text as usize);
+                let what = format!("`{}` is not modelled", text.map_or("", String::as_str));
                 self.unreached(pc, when, UnknownKind::UnsupportedInstruction, what);
                 Vec::new()
             }
             Op::Bra { .. } | Op::Brx { .. } | Op::Exit => Vec::new(),
         }
+    }
+
+    /// Asks that a divisor is not zero.
+    fn nonzero(&mut self, pc: Pc, divisor: Id, when: Id) {
+        let zero = self.e.constant(0, self.e.width(divisor));
+        let is = self.e.compare(super::expr::Order::Equal, divisor, zero);
+        let holds = self.e.not(is);
+        self.duty(pc, when, holds, "an integer may be divided by zero");
+    }
+
+    /// The results of a shuffle of a word, of which that in `dst` is what another lane has.
+    fn shuffle(&mut self, op: &Op, word: Id, dst: RegId) -> Vec<(RegId, Id)> {
+        let there = self.shuffled(op, word);
+        let mut results = self.unknowns(op);
+        for (_, result) in results.iter_mut().filter(|x| x.0 == dst) {
+            *result = there.unwrap_or(*result);
+            self.exchanged(op, word, *result);
+        }
+        results
     }
 
     fn store(

@@ -49,6 +49,12 @@ impl<P: Places> Reader<'_, P> {
         (r, self.e.resize(v, width, sign))
     }
 
+    /// A comparison of two operands, where it has an expression.
+    fn compared(&mut self, cmp: Cmp, ty: IntTy, a: Src, b: Src) -> Option<Id> {
+        let (a, b) = (self.src(a, ty.width), self.src(b, ty.width));
+        self.comparison(cmp, ty.signed, a, b)
+    }
+
     /// What an instruction writes that only computes.
     pub(super) fn compute(&mut self, pc: Pc, op: &Op) -> Vec<(RegId, Id)> {
         let known = match op {
@@ -73,11 +79,9 @@ impl<P: Places> Reader<'_, P> {
                 a,
                 b,
                 ..
-            } => {
-                let (a, b) = (self.src(*a, ty.width), self.src(*b, ty.width));
-                self.comparison(*cmp, ty.signed, a, b)
-                    .map(|c| self.combined(c, *combine, *p, *q))
-            }
+            } => self
+                .compared(*cmp, *ty, *a, *b)
+                .map(|c| self.combined(c, *combine, *p, *q)),
             Op::Setp {
                 lanes: 1,
                 combine,
@@ -98,17 +102,11 @@ impl<P: Places> Reader<'_, P> {
                 a,
                 b,
                 ..
-            } => {
-                let (a, b) = (self.src(*a, ty.width), self.src(*b, ty.width));
-                let c = self.comparison(*cmp, ty.signed, a, b);
-                c.map(|c| {
-                    let (ones, zero) = (
-                        self.e.constant(u64::MAX, to.width),
-                        self.e.constant(0, to.width),
-                    );
-                    vec![(*dst, self.e.choose(c, ones, zero))]
-                })
-            }
+            } => self.compared(*cmp, *ty, *a, *b).map(|c| {
+                let ones = self.e.constant(u64::MAX, to.width);
+                let zero = self.e.constant(0, to.width);
+                vec![(*dst, self.e.choose(c, ones, zero))]
+            }),
             Op::Selp {
                 width,
                 dst,

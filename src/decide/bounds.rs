@@ -286,6 +286,61 @@ pub(crate) struct Settled {
     pub assumptions: Vec<Assumption>,
 }
 
+impl Settled {
+    /// Adds a read that was not shown to be inside, with the input, if any, on which it is not.
+    fn add(&mut self, store: &TermStore, g: &Gather, found: Option<String>, arrays: &Arrays) {
+        let sites = vec![g.site.clone()];
+        let place = format!("a place in {} that data choose", name(g, arrays));
+        match (found, failure(g)) {
+            (Some(with), Some(what)) => add(
+                &mut self.defects,
+                Finding::new(
+                    DefectKind::Assertion,
+                    format!("the kernel {what} with {with}, where the reference is defined"),
+                )
+                .at(sites),
+            ),
+            (None, Some(what)) => add(
+                &mut self.unknowns,
+                Finding::new(UnknownKind::Undecided, open_failure(what)).at(sites),
+            ),
+            (Some(with), None) if g.unaligned.is_some() => add(
+                &mut self.defects,
+                Finding::new(
+                    DefectKind::MisalignedAccess,
+                    format!("{place} is not aligned or not inside with {with}"),
+                )
+                .at(sites),
+            ),
+            (Some(with), None) => add(
+                &mut self.defects,
+                Finding::new(
+                    DefectKind::OutOfBounds,
+                    format!(
+                        "{place} is outside of it with {with}, where the reference accesses nothing outside"
+                    ),
+                )
+                .at(sites),
+            ),
+            (None, None) => {
+                let by = chosen_by(store, g, arrays);
+                let message = match g.fits.is_empty() {
+                    true => format!(
+                        "that {place} lies in it does not follow from what the reference accesses: say what its indices \
+                         are with --assume '{by} in A..B'"
+                    ),
+                    false => format!(
+                        "whether the integers that choose {place} wrap is open: say how large its indices are with \
+                         --assume '{by} in A..B'"
+                    ),
+                };
+                let finding = Finding::new(UnknownKind::DataDependentAddress, message);
+                add(&mut self.unknowns, finding.at(sites));
+            }
+        }
+    }
+}
+
 /// Settles the reads of a pair.
 pub(crate) fn settle(
     reference: &Outcome,
@@ -338,10 +393,6 @@ pub(crate) fn settle(
             continue;
         }
         searches += 1;
-        let name = name(g, arrays);
-        let sites = vec![g.site.clone()];
-        let place = format!("a place in {name} that data choose");
-        let fits = g.fits.is_empty();
         // What a formula reads is not listed as what a kernel reads is, so that it refutes nothing.
         let is_kernel = reference.stats.warp_instructions > 0
             || failure(g).is_some() && asks_numbers(&store, g.cond, arrays);
@@ -356,53 +407,7 @@ pub(crate) fn settle(
             proofs -= 1;
         }
         let found = found.map(|f| crate::explain::text::inputs(&store, &f, arrays));
-        match (found, failure(g)) {
-            (Some(with), Some(what)) => add(
-                &mut out.defects,
-                Finding::new(
-                    DefectKind::Assertion,
-                    format!("the kernel {what} with {with}, where the reference is defined"),
-                )
-                .at(sites),
-            ),
-            (None, Some(what)) => add(
-                &mut out.unknowns,
-                Finding::new(UnknownKind::Undecided, open_failure(what)).at(sites),
-            ),
-            (Some(with), None) if g.unaligned.is_some() => add(
-                &mut out.defects,
-                Finding::new(
-                    DefectKind::MisalignedAccess,
-                    format!("{place} is not aligned or not inside with {with}"),
-                )
-                .at(sites),
-            ),
-            (Some(with), None) => add(
-                &mut out.defects,
-                Finding::new(
-                    DefectKind::OutOfBounds,
-                    format!(
-                        "{place} is outside of it with {with}, where the reference accesses nothing outside"
-                    ),
-                )
-                .at(sites),
-            ),
-            (None, None) => {
-                let by = chosen_by(&store, g, arrays);
-                let message = match fits {
-                    true => format!(
-                        "that {place} lies in it does not follow from what the reference accesses: say what its indices \
-                         are with --assume '{by} in A..B'"
-                    ),
-                    false => format!(
-                        "whether the integers that choose {place} wrap is open: say how large its indices are with \
-                         --assume '{by} in A..B'"
-                    ),
-                };
-                let finding = Finding::new(UnknownKind::DataDependentAddress, message);
-                add(&mut out.unknowns, finding.at(sites));
-            }
-        }
+        out.add(&store, g, found, arrays);
     }
     if known.wraps() {
         let said = "in the reference, no integer wraps on the way to a place that data choose";

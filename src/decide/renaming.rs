@@ -135,6 +135,21 @@ fn operands(store: &TermStore, t: TermId, mut f: impl FnMut(TermId)) {
     }
 }
 
+/// The terms below roots, and these, by their ids.
+fn below(store: &TermStore, roots: impl Iterator<Item = TermId>) -> Vec<bool> {
+    let mut used = vec![false; store.len()];
+    for t in roots {
+        used[t.0 as usize] = true;
+    }
+    // Children have smaller ids than their parents.
+    for i in (0..used.len()).rev() {
+        if used[i] {
+            operands(store, TermId(i as u32), |c| used[c.0 as usize] = true);
+        }
+    }
+    used
+}
+
 /// The place that data choose at which a term reads, with its offset from there and its size.
 fn chosen(store: &TermStore, t: TermId) -> Option<(&Place, u64, u64)> {
     let (array, off, bytes) = input(store, t)?;
@@ -150,17 +165,7 @@ impl<'s> Terms<'s> {
         slides: u64,
         sizes: &[u64; ARRAYS],
     ) -> (Self, Reads) {
-        let n = store.len();
-        let mut used = vec![false; n];
-        for t in roots {
-            used[t.0 as usize] = true;
-        }
-        // Children have smaller ids than their parents.
-        for i in (0..n).rev() {
-            if used[i] {
-                operands(store, TermId(i as u32), |c| used[c.0 as usize] = true);
-            }
-        }
+        let (n, used) = (store.len(), below(store, roots));
         let mut s = Terms {
             store,
             shape: vec![0; n],

@@ -127,29 +127,7 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
     }
     // A first look before the loop, at the same word, is part of it.
     loop {
-        let mut more = Vec::new();
-        for &pc in accesses.iter().filter(|pc| !out.by_access.contains_key(pc)) {
-            let same = |other: &&Pc| {
-                let (a, b) = (
-                    &kernel.insts[pc.0 as usize].op,
-                    &kernel.insts[other.0 as usize].op,
-                );
-                same_access(kernel, a, b)
-            };
-            // Who looks for others does not look before.
-            let alone = out.by_access.iter().filter(|(_, a)| a.relay.is_empty());
-            let polls = alone.map(|(p, _)| p).filter(same).map(|p| p.0);
-            let polls: FxHashSet<u32> = polls.collect();
-            let inside = polls.iter().filter_map(|p| out.by_access.get(&Pc(*p)));
-            let inner = inside.flat_map(|a| a.inner.iter().copied()).collect();
-            if let Some(body) = body(kernel, pc, (&polls, &inner))
-                && let Some(found) =
-                    first_look(kernel, (&live, &targets), &out, pc, (body, polls, inner))
-                && !asks_clock(kernel, &found.body, &silent)
-            {
-                more.push((pc, found));
-            }
-        }
+        let more = first_looks(kernel, (&live, &targets, &silent), &out, &accesses);
         if more.is_empty() {
             break;
         }
@@ -167,6 +145,42 @@ pub fn awaits(kernel: &Kernel) -> Awaits {
     out.live = Some(live);
     out.demanded = demanded(kernel);
     out
+}
+
+/// The accesses that look before a loop which is known to wait, with the loop that each becomes part of.
+fn first_looks(
+    kernel: &Kernel,
+    (live, targets, silent): (&Live, &FxHashSet<u32>, &FxHashSet<u32>),
+    known: &Awaits,
+    accesses: &[Pc],
+) -> Vec<(Pc, Await)> {
+    let mut more = Vec::new();
+    for &pc in accesses
+        .iter()
+        .filter(|pc| !known.by_access.contains_key(pc))
+    {
+        let same = |other: &&Pc| {
+            let (a, b) = (
+                &kernel.insts[pc.0 as usize].op,
+                &kernel.insts[other.0 as usize].op,
+            );
+            same_access(kernel, a, b)
+        };
+        // Who looks for others does not look before.
+        let alone = known.by_access.iter().filter(|(_, a)| a.relay.is_empty());
+        let polls = alone.map(|(p, _)| p).filter(same).map(|p| p.0);
+        let polls: FxHashSet<u32> = polls.collect();
+        let inside = polls.iter().filter_map(|p| known.by_access.get(&Pc(*p)));
+        let inner = inside.flat_map(|a| a.inner.iter().copied()).collect();
+        if let Some(body) = body(kernel, pc, (&polls, &inner))
+            && let Some(found) =
+                first_look(kernel, (live, targets), known, pc, (body, polls, inner))
+            && !asks_clock(kernel, &found.body, silent)
+        {
+            more.push((pc, found));
+        }
+    }
+    more
 }
 
 /// What is live in a kernel but for the guards of silent branches, and those. A branch is one only if its loop waits:

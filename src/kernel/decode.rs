@@ -9,7 +9,7 @@ use super::sig::{Decoded, HINTS, ModSet, Sig, unsupported};
 use crate::ptx::{Mod, Op as Opcode};
 
 impl Lowerer<'_> {
-    /// Decodes the current instruction.
+    /// Decodes the current instruction; the arms here are of what a thread does alone.
     pub(super) fn decode(&mut self, sig: &Sig) -> Decoded<()> {
         use Opcode as O;
         match sig.op {
@@ -93,6 +93,25 @@ impl Lowerer<'_> {
             O::St => self.decode_st(sig),
             O::Createpolicy => self.decode_createpolicy(),
             O::Atom | O::Red => self.decode_atom(sig),
+            O::Bra => self.decode_bra(sig),
+            O::BrxIdx => self.decode_brx(sig),
+            O::Call => self.decode_call(sig),
+            O::Ret => self.decode_ret(sig),
+            O::Exit => self.decode_end(sig, Op::Exit),
+            O::Trap => self.decode_end(sig, Op::Trap),
+            O::Brkpt => self.decode_end(sig, Op::Brkpt),
+            // No effect on any value or order.
+            O::Prefetch | O::Prefetchu | O::Applypriority | O::Nanosleep | O::Pmevent => {
+                self.decode_nop(sig)
+            }
+            _ => self.decode_joint(sig),
+        }
+    }
+
+    /// Decodes what a thread does with others or leaves to hardware: barriers, warps, matrices, asynchronous operations.
+    fn decode_joint(&mut self, sig: &Sig) -> Decoded<()> {
+        use Opcode as O;
+        match sig.op {
             O::Bar | O::Barrier => self.decode_bar(sig),
             O::BarWarpSync => self.decode_warp_sync(sig),
             O::Fence | O::Membar => self.decode_fence(sig),
@@ -102,13 +121,6 @@ impl Lowerer<'_> {
             O::ReduxSync => self.decode_redux(sig),
             O::ElectSync => self.decode_elect(sig),
             O::Activemask => self.decode_activemask(sig),
-            O::Bra => self.decode_bra(sig),
-            O::BrxIdx => self.decode_brx(sig),
-            O::Call => self.decode_call(sig),
-            O::Ret => self.decode_ret(sig),
-            O::Exit => self.decode_end(sig, Op::Exit),
-            O::Trap => self.decode_end(sig, Op::Trap),
-            O::Brkpt => self.decode_end(sig, Op::Brkpt),
             O::Mma | O::MmaSp | O::MmaSpOrdered => self.decode_mma(sig),
             O::Ldmatrix => self.decode_ldmatrix(sig),
             O::Stmatrix => self.decode_stmatrix(sig),
@@ -162,10 +174,6 @@ impl Lowerer<'_> {
             | O::ClusterlaunchcontrolQueryCancel => self.decode_cluster(sig),
             O::Setmaxnreg => self.decode_registers(sig),
             O::FenceMbarrierInit => self.emit_async(super::AsyncOp::InitFence),
-            // No effect on any value or order.
-            O::Prefetch | O::Prefetchu | O::Applypriority | O::Nanosleep | O::Pmevent => {
-                self.decode_nop(sig)
-            }
             O::GriddepcontrolWait => self.decode_end(sig, Op::GridWait),
             O::GriddepcontrolLaunchDependents => self.decode_end(sig, Op::GridLaunch),
             _ => unsupported(""),

@@ -7,7 +7,7 @@
 use super::bulk_op::{BulkCopy, BulkEnd, BulkFar, BulkOp, MapField};
 use super::lower::Lowerer;
 use super::sig::{Decoded, ModSet, Sig, num_type, unsupported};
-use super::{Addr, AsyncOp, AtomOp, Op, Space, Src};
+use super::{Addr, AsyncOp, AtomOp, NumTy, Op, Space, Src};
 use crate::ptx::{self, Base, Mod, Op as Opcode, OperandKind, Type};
 
 const DIMENSIONS: [(Mod, usize); 5] = [
@@ -67,6 +67,20 @@ enum Way {
     Out,
     /// Shared to shared.
     Across,
+}
+
+/// The operation of a copy that reduces, and the type of its elements, which a tensor has by itself.
+fn reduction(sig: &Sig, tensor: bool) -> Decoded<(AtomOp, Option<NumTy>)> {
+    let op = sig.need(&REDUCTIONS, "its operation")?;
+    let ty = match sig.types() {
+        [] if tensor => None,
+        [ty] if !tensor => match num_type(*ty) {
+            Some((ty, 1)) => Some(ty),
+            _ => return unsupported("this type"),
+        },
+        _ => return unsupported("this type"),
+    };
+    Ok((op, ty))
 }
 
 impl Lowerer<'_> {
@@ -171,18 +185,7 @@ impl Lowerer<'_> {
             Opcode::CpReduceAsyncBulk | Opcode::CpReduceAsyncBulkTensor
         );
         let reduce = match reduces {
-            true => {
-                let op = sig.need(&REDUCTIONS, "its operation")?;
-                let ty = match sig.types() {
-                    [] if tensor => None,
-                    [ty] if !tensor => match num_type(*ty) {
-                        Some((ty, 1)) => Some(ty),
-                        _ => return unsupported("this type"),
-                    },
-                    _ => return unsupported("this type"),
-                };
-                Some((op, ty))
-            }
+            true => Some(reduction(sig, tensor)?),
             false => None,
         };
         // The operands that every form has, before a mask of CTAs and a cache policy.
@@ -210,18 +213,7 @@ impl Lowerer<'_> {
             })),
         )?;
         let far = match tensor {
-            true => {
-                let rank = sig.need(&DIMENSIONS, "the number of dimensions")?;
-                let (gather, scatter) = (sig.has(Mod::TileGather4), sig.has(Mod::TileScatter4));
-                let apart = gather || scatter;
-                if gather && way != Way::In || scatter && way != Way::Out {
-                    return unsupported("four rows in this direction");
-                }
-                if apart && (rank != 2 || reduce.is_some()) {
-                    return unsupported("four rows of other than a matrix");
-                }
-                self.tensor_box(far_at, if apart { 5 } else { rank }, apart)?
-            }
+            true => self.far_box(sig, far_at, (way, reduce.is_some()))?,
             false => {
                 let space = match way {
                     Way::Across => Space::Shared,
@@ -249,6 +241,20 @@ impl Lowerer<'_> {
             multicast,
             pair: sig.has(Mod::CtaGroup2),
         }))
+    }
+
+    /// The part of a tensor that a copy goes one way to or from: a box, or four rows of a matrix.
+    fn far_box(&mut self, sig: &Sig, i: usize, (way, reduces): (Way, bool)) -> Decoded<BulkFar> {
+        let rank = sig.need(&DIMENSIONS, "the number of dimensions")?;
+        let (gather, scatter) = (sig.has(Mod::TileGather4), sig.has(Mod::TileScatter4));
+        let apart = gather || scatter;
+        if gather && way != Way::In || scatter && way != Way::Out {
+            return unsupported("four rows in this direction");
+        }
+        if apart && (rank != 2 || reduces) {
+            return unsupported("four rows of other than a matrix");
+        }
+        self.tensor_box(i, if apart { 5 } else { rank }, apart)
     }
 
     /// `[map, {c0, c1, ...}]`.

@@ -40,6 +40,7 @@ enum Carry {
 
 /// One form of an opcode.
 struct Form {
+    opcode: Opcode,
     mods: ModSet,
     types: TypeSet,
     op: IntOp,
@@ -48,8 +49,16 @@ struct Form {
     carry: Carry,
 }
 
-const fn form(mods: &[Mod], types: TypeSet, op: IntOp, dst: Kind, src: &'static [Kind]) -> Form {
+const fn form(
+    opcode: Opcode,
+    mods: &[Mod],
+    types: TypeSet,
+    op: IntOp,
+    dst: Kind,
+    src: &'static [Kind],
+) -> Form {
     Form {
+        opcode,
         mods: ModSet::of(mods),
         types,
         op,
@@ -59,14 +68,16 @@ const fn form(mods: &[Mod], types: TypeSet, op: IntOp, dst: Kind, src: &'static 
     }
 }
 
-const fn chain(mods: &[Mod], op: IntOp, src: &'static [Kind], carry: Carry) -> Form {
+const fn chain(
+    opcode: Opcode,
+    mods: &[Mod],
+    op: IntOp,
+    src: &'static [Kind],
+    carry: Carry,
+) -> Form {
     Form {
-        mods: ModSet::of(mods),
-        types: WORDS,
-        op,
-        dst: Same,
-        src,
         carry,
+        ..form(opcode, mods, WORDS, op, Same, src)
     }
 }
 
@@ -83,6 +94,7 @@ const WORDS: TypeSet = types(&[TU32, U64, TS32, S64]);
 const HALVES: TypeSet = types(&[U16, TU32, S16, TS32]);
 const INT32: TypeSet = types(&[TU32, TS32]);
 const ONLY_S32: TypeSet = types(&[TS32]);
+const ONLY_B32: TypeSet = types(&[B32]);
 const BITS: TypeSet = types(&[B16, B32, B64]);
 const BITS_PRED: TypeSet = types(&[Pred, B16, B32, B64]);
 const BIT_WORDS: TypeSet = types(&[B32, B64]);
@@ -93,186 +105,83 @@ const ONE: &[Kind] = &[Same];
 const TWO: &[Kind] = &[Same, Same];
 const THREE: &[Kind] = &[Same, Same, Same];
 const WIDE3: &[Kind] = &[Same, Same, Wide];
+const AMOUNT: &[Kind] = &[Same, U32];
 const POS_LEN: &[Kind] = &[Same, U32, U32];
+const INSERTED: &[Kind] = &[Same, Same, U32, U32];
 
-/// The forms of an opcode; empty for opcodes of other decoders.
-fn forms(op: Opcode) -> &'static [Form] {
+/// The forms of all opcodes of this decoder; of one opcode, no two agree in modifiers and type.
+const FORMS: &[Form] = {
     use Mod::{Cc, Clamp, Hi, Lo, Relu, Sat, Shiftamt, Wrap};
-    use Opcode as O;
-    match op {
-        O::Add => {
-            const {
-                &[
-                    form(&[], ALL_PACKED, IntOp::Add, Same, TWO),
-                    form(&[Sat], ONLY_S32, IntOp::AddSat, Same, TWO),
-                    chain(&[Cc], IntOp::AddCarry, TWO, Carry::Out),
-                ]
-            }
-        }
-        O::Sub => {
-            const {
-                &[
-                    form(&[], ALL_PACKED, IntOp::Sub, Same, TWO),
-                    form(&[Sat], ONLY_S32, IntOp::SubSat, Same, TWO),
-                    chain(&[Cc], IntOp::SubBorrow, TWO, Carry::Out),
-                ]
-            }
-        }
-        O::Addc => {
-            const {
-                &[
-                    chain(&[], IntOp::AddCarry, TWO, Carry::In),
-                    chain(&[Cc], IntOp::AddCarry, TWO, Carry::Both),
-                ]
-            }
-        }
-        O::Subc => {
-            const {
-                &[
-                    chain(&[], IntOp::SubBorrow, TWO, Carry::In),
-                    chain(&[Cc], IntOp::SubBorrow, TWO, Carry::Both),
-                ]
-            }
-        }
-        O::Mul => {
-            const {
-                &[
-                    form(&[Lo], ALL, IntOp::MulLo, Same, TWO),
-                    form(&[Hi], ALL, IntOp::MulHi, Same, TWO),
-                    form(&[Mod::Wide], HALVES, IntOp::MulWide, Wide, TWO),
-                ]
-            }
-        }
-        O::Mad => {
-            const {
-                &[
-                    form(&[Lo], ALL, IntOp::MadLo, Same, THREE),
-                    form(&[Hi], ALL, IntOp::MadHi, Same, THREE),
-                    form(&[Hi, Sat], ONLY_S32, IntOp::MadHiSat, Same, THREE),
-                    form(&[Mod::Wide], HALVES, IntOp::MadWide, Wide, WIDE3),
-                    chain(&[Lo, Cc], IntOp::MadLoCarry, THREE, Carry::Out),
-                    chain(&[Hi, Cc], IntOp::MadHiCarry, THREE, Carry::Out),
-                ]
-            }
-        }
-        O::Madc => {
-            const {
-                &[
-                    chain(&[Lo], IntOp::MadLoCarry, THREE, Carry::In),
-                    chain(&[Hi], IntOp::MadHiCarry, THREE, Carry::In),
-                    chain(&[Lo, Cc], IntOp::MadLoCarry, THREE, Carry::Both),
-                    chain(&[Hi, Cc], IntOp::MadHiCarry, THREE, Carry::Both),
-                ]
-            }
-        }
-        O::Mul24 => {
-            const {
-                &[
-                    form(&[Lo], INT32, IntOp::Mul24Lo, Same, TWO),
-                    form(&[Hi], INT32, IntOp::Mul24Hi, Same, TWO),
-                ]
-            }
-        }
-        O::Mad24 => {
-            const {
-                &[
-                    form(&[Lo], INT32, IntOp::Mad24Lo, Same, THREE),
-                    form(&[Hi], INT32, IntOp::Mad24Hi, Same, THREE),
-                    form(&[Hi, Sat], ONLY_S32, IntOp::Mad24HiSat, Same, THREE),
-                ]
-            }
-        }
-        O::Sad => const { &[form(&[], ALL, IntOp::Sad, Same, THREE)] },
-        O::Div => const { &[form(&[], ALL, IntOp::Div, Same, TWO)] },
-        O::Rem => const { &[form(&[], ALL, IntOp::Rem, Same, TWO)] },
-        O::Abs => const { &[form(&[], SIGNED, IntOp::Abs, Same, ONE)] },
-        O::Neg => const { &[form(&[], SIGNED, IntOp::Neg, Same, ONE)] },
-        O::Min => {
-            const {
-                &[
-                    form(&[], ALL_PACKED, IntOp::Min, Same, TWO),
-                    form(&[Relu], RELU, IntOp::MinRelu, Same, TWO),
-                ]
-            }
-        }
-        O::Max => {
-            const {
-                &[
-                    form(&[], ALL_PACKED, IntOp::Max, Same, TWO),
-                    form(&[Relu], RELU, IntOp::MaxRelu, Same, TWO),
-                ]
-            }
-        }
-        O::Popc => const { &[form(&[], BIT_WORDS, IntOp::Popc, U32, ONE)] },
-        O::Clz => const { &[form(&[], BIT_WORDS, IntOp::Clz, U32, ONE)] },
-        O::Brev => const { &[form(&[], BIT_WORDS, IntOp::Brev, Same, ONE)] },
-        O::Bfind => {
-            const {
-                &[
-                    form(&[], WORDS, IntOp::Bfind, U32, ONE),
-                    form(&[Shiftamt], WORDS, IntOp::BfindShift, U32, ONE),
-                ]
-            }
-        }
-        O::Fns => {
-            const {
-                &[form(
-                    &[],
-                    types(&[B32]),
-                    IntOp::Fns,
-                    Same,
-                    &[Same, U32, S32],
-                )]
-            }
-        }
-        O::Bfe => const { &[form(&[], WORDS, IntOp::Bfe, Same, POS_LEN)] },
-        O::Bfi => {
-            const {
-                &[form(
-                    &[],
-                    BIT_WORDS,
-                    IntOp::Bfi,
-                    Same,
-                    &[Same, Same, U32, U32],
-                )]
-            }
-        }
-        O::Szext => {
-            const {
-                &[
-                    form(&[Clamp], INT32, IntOp::SzextClamp, Same, &[Same, U32]),
-                    form(&[Wrap], INT32, IntOp::SzextWrap, Same, &[Same, U32]),
-                ]
-            }
-        }
-        O::Bmsk => {
-            const {
-                &[
-                    form(&[Clamp], types(&[B32]), IntOp::BmskClamp, Same, &[U32, U32]),
-                    form(&[Wrap], types(&[B32]), IntOp::BmskWrap, Same, &[U32, U32]),
-                ]
-            }
-        }
-        O::And => const { &[form(&[], BITS_PRED, IntOp::And, Same, TWO)] },
-        O::Or => const { &[form(&[], BITS_PRED, IntOp::Or, Same, TWO)] },
-        O::Xor => const { &[form(&[], BITS_PRED, IntOp::Xor, Same, TWO)] },
-        O::Not => const { &[form(&[], BITS_PRED, IntOp::Not, Same, ONE)] },
-        O::Cnot => const { &[form(&[], BITS, IntOp::Cnot, Same, ONE)] },
-        O::Shl => const { &[form(&[], BITS, IntOp::Shl, Same, &[Same, U32])] },
-        O::Shr => const { &[form(&[], SHIFTED, IntOp::Shr, Same, &[Same, U32])] },
-        O::Prmt => const { &[form(&[], types(&[B32]), IntOp::Prmt, Same, THREE)] },
-        _ => &[],
-    }
-}
+    use {IntOp as I, Opcode as O};
+    &[
+        form(O::Add, &[], ALL_PACKED, I::Add, Same, TWO),
+        form(O::Add, &[Sat], ONLY_S32, I::AddSat, Same, TWO),
+        chain(O::Add, &[Cc], I::AddCarry, TWO, Carry::Out),
+        form(O::Sub, &[], ALL_PACKED, I::Sub, Same, TWO),
+        form(O::Sub, &[Sat], ONLY_S32, I::SubSat, Same, TWO),
+        chain(O::Sub, &[Cc], I::SubBorrow, TWO, Carry::Out),
+        chain(O::Addc, &[], I::AddCarry, TWO, Carry::In),
+        chain(O::Addc, &[Cc], I::AddCarry, TWO, Carry::Both),
+        chain(O::Subc, &[], I::SubBorrow, TWO, Carry::In),
+        chain(O::Subc, &[Cc], I::SubBorrow, TWO, Carry::Both),
+        form(O::Mul, &[Lo], ALL, I::MulLo, Same, TWO),
+        form(O::Mul, &[Hi], ALL, I::MulHi, Same, TWO),
+        form(O::Mul, &[Mod::Wide], HALVES, I::MulWide, Wide, TWO),
+        form(O::Mad, &[Lo], ALL, I::MadLo, Same, THREE),
+        form(O::Mad, &[Hi], ALL, I::MadHi, Same, THREE),
+        form(O::Mad, &[Hi, Sat], ONLY_S32, I::MadHiSat, Same, THREE),
+        form(O::Mad, &[Mod::Wide], HALVES, I::MadWide, Wide, WIDE3),
+        chain(O::Mad, &[Lo, Cc], I::MadLoCarry, THREE, Carry::Out),
+        chain(O::Mad, &[Hi, Cc], I::MadHiCarry, THREE, Carry::Out),
+        chain(O::Madc, &[Lo], I::MadLoCarry, THREE, Carry::In),
+        chain(O::Madc, &[Hi], I::MadHiCarry, THREE, Carry::In),
+        chain(O::Madc, &[Lo, Cc], I::MadLoCarry, THREE, Carry::Both),
+        chain(O::Madc, &[Hi, Cc], I::MadHiCarry, THREE, Carry::Both),
+        form(O::Mul24, &[Lo], INT32, I::Mul24Lo, Same, TWO),
+        form(O::Mul24, &[Hi], INT32, I::Mul24Hi, Same, TWO),
+        form(O::Mad24, &[Lo], INT32, I::Mad24Lo, Same, THREE),
+        form(O::Mad24, &[Hi], INT32, I::Mad24Hi, Same, THREE),
+        form(O::Mad24, &[Hi, Sat], ONLY_S32, I::Mad24HiSat, Same, THREE),
+        form(O::Sad, &[], ALL, I::Sad, Same, THREE),
+        form(O::Div, &[], ALL, I::Div, Same, TWO),
+        form(O::Rem, &[], ALL, I::Rem, Same, TWO),
+        form(O::Abs, &[], SIGNED, I::Abs, Same, ONE),
+        form(O::Neg, &[], SIGNED, I::Neg, Same, ONE),
+        form(O::Min, &[], ALL_PACKED, I::Min, Same, TWO),
+        form(O::Min, &[Relu], RELU, I::MinRelu, Same, TWO),
+        form(O::Max, &[], ALL_PACKED, I::Max, Same, TWO),
+        form(O::Max, &[Relu], RELU, I::MaxRelu, Same, TWO),
+        form(O::Popc, &[], BIT_WORDS, I::Popc, U32, ONE),
+        form(O::Clz, &[], BIT_WORDS, I::Clz, U32, ONE),
+        form(O::Brev, &[], BIT_WORDS, I::Brev, Same, ONE),
+        form(O::Bfind, &[], WORDS, I::Bfind, U32, ONE),
+        form(O::Bfind, &[Shiftamt], WORDS, I::BfindShift, U32, ONE),
+        form(O::Fns, &[], ONLY_B32, I::Fns, Same, &[Same, U32, S32]),
+        form(O::Bfe, &[], WORDS, I::Bfe, Same, POS_LEN),
+        form(O::Bfi, &[], BIT_WORDS, I::Bfi, Same, INSERTED),
+        form(O::Szext, &[Clamp], INT32, I::SzextClamp, Same, AMOUNT),
+        form(O::Szext, &[Wrap], INT32, I::SzextWrap, Same, AMOUNT),
+        form(O::Bmsk, &[Clamp], ONLY_B32, I::BmskClamp, Same, &[U32, U32]),
+        form(O::Bmsk, &[Wrap], ONLY_B32, I::BmskWrap, Same, &[U32, U32]),
+        form(O::And, &[], BITS_PRED, I::And, Same, TWO),
+        form(O::Or, &[], BITS_PRED, I::Or, Same, TWO),
+        form(O::Xor, &[], BITS_PRED, I::Xor, Same, TWO),
+        form(O::Not, &[], BITS_PRED, I::Not, Same, ONE),
+        form(O::Cnot, &[], BITS, I::Cnot, Same, ONE),
+        form(O::Shl, &[], BITS, I::Shl, Same, AMOUNT),
+        form(O::Shr, &[], SHIFTED, I::Shr, Same, AMOUNT),
+        form(O::Prmt, &[], ONLY_B32, I::Prmt, Same, THREE),
+    ]
+};
 
 impl Lowerer<'_> {
     /// Decodes an opcode of the table.
     pub(super) fn decode_int(&mut self, sig: &Sig) -> Decoded<()> {
         sig.no_space()?;
         let ty = sig.ty()?;
-        let found = forms(sig.op)
+        let found = FORMS
             .iter()
-            .find(|f| f.mods == sig.mods && f.types.has(ty));
+            .find(|f| f.opcode == sig.op && f.mods == sig.mods && f.types.has(ty));
         let Some(form) = found else {
             return unsupported("no such form");
         };

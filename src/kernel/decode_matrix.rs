@@ -13,6 +13,30 @@ use super::{
 };
 use crate::ptx::{Mod, Op as Opcode, Operand, Type};
 
+/// The modifiers of `mma` in all its forms.
+const PRODUCT: ModSet = ModSet::of(&[
+    Mod::Sync,
+    Mod::Aligned,
+    Mod::Row,
+    Mod::Col,
+    Mod::Satfinite,
+    Mod::Rn,
+    Mod::Rz,
+    Mod::Rm,
+    Mod::Rp,
+    Mod::KindF8f6f4,
+    Mod::KindMxf8f6f4,
+    Mod::KindMxf4,
+    Mod::KindMxf4nvf4,
+    Mod::BlockScale,
+    Mod::ScaleVec1X,
+    Mod::ScaleVec2X,
+    Mod::ScaleVec4X,
+    Mod::Xor,
+    Mod::And,
+    Mod::Popc,
+]);
+
 /// The element type of an operand.
 pub(super) fn matrix_type(ty: Type) -> Option<MatTy> {
     let int = |width, signed| Some(MatTy::Int { width, signed });
@@ -75,6 +99,33 @@ fn sparse_shape(m: u16, k: u16, a: MatTy, narrow: bool) -> bool {
     ks.contains(&k)
 }
 
+/// The registers of a lane that hold its part of a matrix of elements of so many bits.
+fn registers(rows: u16, cols: u16, bits: u32) -> usize {
+    (u32::from(rows) * u32::from(cols) * bits / (32 * bits.max(32))) as usize
+}
+
+/// Whether a product of factors of two types goes to accumulators of two, which blocks of factors may scale.
+fn accumulates((a, b): (MatTy, MatTy), (c, d): (NumTy, NumTy), scaled: bool) -> bool {
+    // Factors of different types are integers, or floats of a byte.
+    let mixed = match (a, b) {
+        (MatTy::Int { .. }, MatTy::Int { .. }) => true,
+        (MatTy::Float(x), MatTy::Float(y)) => x.bits() <= 8 && y.bits() <= 8,
+        _ => false,
+    };
+    match (a, c, d) {
+        _ if !mixed && a != b => false,
+        (MatTy::Int { .. }, NumTy::Int(x), NumTy::Int(y)) => x.width == 32 && y.width == 32,
+        (MatTy::Float(Fmt::F64), NumTy::Float(x), NumTy::Float(y)) => {
+            x == Fmt::F64 && y == Fmt::F64
+        }
+        (MatTy::Float(_) | MatTy::Packed(_), NumTy::Float(x), NumTy::Float(y)) => {
+            let some = |f| f == Fmt::F32 || f == Fmt::F16 && !scaled;
+            some(x) && some(y)
+        }
+        _ => false,
+    }
+}
+
 /// Chunks of a row and the format of their factors, of the valid combinations of table 36.
 fn block_scale(sig: &Sig, types: &[Type]) -> Decoded<Option<(u8, Fmt)>> {
     let sizes = [
@@ -102,32 +153,7 @@ impl<'a> Lowerer<'a> {
     /// `mma.sync.aligned.shape.row.col.d.a.b.c d, a, b, c;`
     pub(super) fn decode_mma(&mut self, sig: &Sig) -> Decoded<()> {
         sig.no_space()?;
-        sig.only(
-            const {
-                ModSet::of(&[
-                    Mod::Sync,
-                    Mod::Aligned,
-                    Mod::Row,
-                    Mod::Col,
-                    Mod::Satfinite,
-                    Mod::Rn,
-                    Mod::Rz,
-                    Mod::Rm,
-                    Mod::Rp,
-                    Mod::KindF8f6f4,
-                    Mod::KindMxf8f6f4,
-                    Mod::KindMxf4,
-                    Mod::KindMxf4nvf4,
-                    Mod::BlockScale,
-                    Mod::ScaleVec1X,
-                    Mod::ScaleVec2X,
-                    Mod::ScaleVec4X,
-                    Mod::Xor,
-                    Mod::And,
-                    Mod::Popc,
-                ])
-            },
-        )?;
+        sig.only(PRODUCT)?;
         let (&[d, a, b, c, ref scale @ ..], Some(shape)) = (sig.types(), sig.shape) else {
             return unsupported("it must have a shape and four types");
         };
@@ -173,34 +199,12 @@ impl<'a> Lowerer<'a> {
         let (Some((c_ty, 1)), Some((d_ty, 1))) = (num_type(c), num_type(d)) else {
             return unsupported("this type of accumulator");
         };
-        // Factors of different types are integers, or floats of a byte.
-        let mixed = match (a_ty, b_ty) {
-            (MatTy::Int { .. }, MatTy::Int { .. }) => true,
-            (MatTy::Float(x), MatTy::Float(y)) => x.bits() <= 8 && y.bits() <= 8,
-            _ => false,
-        };
-        let fits = match (a_ty, c_ty, d_ty) {
-            _ if !mixed && a_ty != b_ty => false,
-            (MatTy::Int { .. }, NumTy::Int(x), NumTy::Int(y)) => x.width == 32 && y.width == 32,
-            (MatTy::Float(Fmt::F64), NumTy::Float(x), NumTy::Float(y)) => {
-                x == Fmt::F64 && y == Fmt::F64
-            }
-            (MatTy::Float(_) | MatTy::Packed(_), NumTy::Float(x), NumTy::Float(y)) => {
-                let some = |f| f == Fmt::F32 || f == Fmt::F16 && scale.is_none();
-                some(x) && some(y)
-            }
-            _ => false,
-        };
-        if !fits {
+        if !accumulates((a_ty, b_ty), (c_ty, d_ty), scale.is_some()) {
             return unsupported("this type of accumulator");
         }
         let plain = if sparse { 6 } else { 4 };
         self.expect(plain + if scale.is_some() { 4 } else { 0 })?;
         let held = if sparse { shape.k / 2 } else { shape.k };
-        let elements = |rows: u16, cols: u16, bits: u32| {
-            let reg = bits.max(32);
-            (rows as u32 * cols as u32 * bits / (32 * reg)) as usize
-        };
         let ab = |t: MatTy| match t {
             MatTy::Float(Fmt::F64) => Type::F64,
             _ => Type::B32,
@@ -210,20 +214,13 @@ impl<'a> Lowerer<'a> {
             NumTy::Float(Fmt::F64) => Type::F64,
             _ => Type::B32,
         };
-        let d = self.matrix_regs(0, cd(d_ty), elements(shape.m, 8, d_ty.bits()))?;
-        let a = self.matrix_srcs(1, ab(a_ty), elements(shape.m, held, a_ty.bits()))?;
-        let b = self.matrix_srcs(2, ab(b_ty), elements(shape.k, 8, b_ty.bits()))?;
-        let c = self.matrix_srcs(3, cd(c_ty), elements(shape.m, 8, c_ty.bits()))?;
+        let d = self.matrix_regs(0, cd(d_ty), registers(shape.m, 8, d_ty.bits()))?;
+        let a = self.matrix_srcs(1, ab(a_ty), registers(shape.m, held, a_ty.bits()))?;
+        let b = self.matrix_srcs(2, ab(b_ty), registers(shape.k, 8, b_ty.bits()))?;
+        let c = self.matrix_srcs(3, cd(c_ty), registers(shape.m, 8, c_ty.bits()))?;
         let sparse = match sparse {
             false => None,
-            true => match (self.src(4, Type::B32)?, self.src(5, Type::U32)?) {
-                (metadata, Src::Imm(f @ 0..=3)) => Some(Sparse {
-                    metadata,
-                    selector: f as u8,
-                    ordered: sig.op == Opcode::MmaSpOrdered,
-                }),
-                _ => return unsupported("a sparsity selector that is not from 0 to 3"),
-            },
+            true => Some(self.sparse_data(sig.op == Opcode::MmaSpOrdered)?),
         };
         let scale = match scale {
             None => None,
@@ -342,6 +339,18 @@ impl<'a> Lowerer<'a> {
     }
 
     /// `scale-data, {byte-id, thread-id}`
+    /// Which elements of a sparse factor are there, said by the operands behind the accumulators.
+    fn sparse_data(&mut self, ordered: bool) -> Decoded<Sparse> {
+        match (self.src(4, Type::B32)?, self.src(5, Type::U32)?) {
+            (metadata, Src::Imm(f @ 0..=3)) => Ok(Sparse {
+                metadata,
+                selector: f as u8,
+                ordered,
+            }),
+            _ => unsupported("a sparsity selector that is not from 0 to 3"),
+        }
+    }
+
     fn scale_data(&mut self, i: usize) -> Decoded<ScaleData> {
         let data = self.src(i, Type::B32)?;
         let which = self.matrix_srcs(i + 1, Type::U16, 2)?;

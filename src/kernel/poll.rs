@@ -27,6 +27,42 @@ pub type Poll = Option<Vec<(RegId, u64)>>;
 /// Where a way stands, whether a poll on it has succeeded, and what is known there.
 type Place = (u32, bool, Vec<(RegId, u64)>);
 
+/// The loop around a poll.
+#[derive(Default)]
+struct Walked {
+    /// Its instructions, the poll apart.
+    walked: FxHashSet<u32>,
+    /// The registers that they write.
+    written: FxHashSet<RegId>,
+    /// What is known each time that a way is back at the poll.
+    back: Vec<FxHashMap<RegId, u64>>,
+    /// One more than the last place of the first poll's way on that a way meets where a later poll succeeds; 0 if none
+    /// does.
+    met: usize,
+    /// True if there is another poll in it.
+    others: bool,
+}
+
+impl Walked {
+    /// The constants that the poll finds again each time; `None` if that is not known, or another poll may ask something else.
+    fn again(&self, kernel: &Kernel, pc: Pc) -> Poll {
+        let (mut again, mut lost) = (Vec::new(), false);
+        operands::uses(&kernel.insts[pc.0 as usize], |r| {
+            if self.written.contains(&r) {
+                // Another poll asks the same only if nothing writes its operands.
+                lost |= self.others;
+                for known in &self.back {
+                    match known.get(&r) {
+                        Some(v) => again.push((r, *v)),
+                        None => lost = true,
+                    }
+                }
+            }
+        });
+        (!lost).then_some(again)
+    }
+}
+
 /// Looks at the loop around the poll at `pc`.
 pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
     let Op::Async(op) = &kernel.insts[pc.0 as usize].op else {
@@ -36,19 +72,45 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
         return None;
     };
     let onward = onward(kernel, pc, *dst);
-    let (mut met, mut others) = (0, false);
-    let mut walked: FxHashSet<u32> = FxHashSet::default();
-    let mut written: FxHashSet<RegId> = FxHashSet::default();
+    let mut found = walk(kernel, pc, (op, *dst), &onward)?;
+    // From where a later success meets the first one's way on, nothing is of the loop.
+    if found.met > 0 {
+        let (before, after) = onward.split_at(found.met - 1);
+        if after.iter().any(|p| found.walked.contains(p)) {
+            return None;
+        }
+        for p in before {
+            kernel.insts.get(*p as usize)?.op.defs(&mut |r| {
+                found.written.insert(r);
+            });
+        }
+    }
+    // What the loop leaves behind must not be read elsewhere.
+    let mut read = false;
+    for (at, inst) in kernel.insts.iter().enumerate() {
+        if !found.walked.contains(&(at as u32)) && at as u32 != pc.0 {
+            operands::uses(inst, |r| read |= found.written.contains(&r));
+        }
+    }
+    if read {
+        return None;
+    }
+    found.again(kernel, pc)
+}
+
+/// Follows every way from a poll that fails until it is back; `None` if one does more than poll. `onward` is where the
+/// poll leads when it succeeds.
+fn walk(kernel: &Kernel, pc: Pc, (poll, dst): (&AsyncOp, RegId), onward: &[u32]) -> Option<Walked> {
+    let mut found = Walked::default();
     let mut seen: FxHashSet<Place> = FxHashSet::default();
-    let mut back: Vec<FxHashMap<RegId, u64>> = Vec::new();
-    let mut work = vec![(pc.0 + 1, false, FxHashMap::from_iter([(*dst, 0u64)]))];
-    while let Some((at, over, known)) = work.pop() {
+    let mut work = vec![(pc.0 + 1, false, FxHashMap::from_iter([(dst, 0u64)]))];
+    while let Some((at, over, mut known)) = work.pop() {
         if at == pc.0 {
-            back.push(known);
+            found.back.push(known);
             continue;
         }
         if over && let Some(i) = onward.iter().position(|p| *p == at) {
-            met = met.max(i + 1);
+            found.met = found.met.max(i + 1);
             continue;
         }
         let mut key: Vec<(RegId, u64)> = known.iter().map(|(r, v)| (*r, *v)).collect();
@@ -60,7 +122,7 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
             return None;
         }
         let inst = kernel.insts.get(at as usize)?;
-        walked.insert(at);
+        found.walked.insert(at);
         let guard = inst.guard.map(|g| {
             let v = known.get(&g.reg);
             v.map(|v| (*v & 1 == 1) != g.negated)
@@ -78,12 +140,12 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
             work.push((at + 1, over, known));
             continue;
         }
-        if let Some(other) = same_phase(op, &inst.op) {
+        if let Some(other) = same_phase(poll, &inst.op) {
             if inst.guard.is_some() {
                 return None;
             }
-            written.insert(other);
-            others = true;
+            found.written.insert(other);
+            found.others = true;
             for result in [0, 1] {
                 let mut known = known.clone();
                 known.insert(other, result);
@@ -94,13 +156,12 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
         if !quiet(&inst.op) {
             return None;
         }
-        let mut known = known;
         let value = match guard {
             Some(None) => None,
             _ => evaluate(&inst.op, &known),
         };
         inst.op.defs(&mut |r| {
-            written.insert(r);
+            found.written.insert(r);
             known.remove(&r);
         });
         if let Some((r, v)) = value {
@@ -108,46 +169,7 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
         }
         work.push((at + 1, over, known));
     }
-    // From where a later success meets the first one's way on, nothing is of the loop.
-    if met > 0 {
-        if onward[met - 1..].iter().any(|p| walked.contains(p)) {
-            return None;
-        }
-        for p in &onward[..met - 1] {
-            kernel.insts.get(*p as usize)?.op.defs(&mut |r| {
-                written.insert(r);
-            });
-        }
-    }
-    // What the loop leaves behind must not be read elsewhere.
-    let mut read = false;
-    for (at, inst) in kernel.insts.iter().enumerate() {
-        if !walked.contains(&(at as u32)) && at as u32 != pc.0 {
-            operands::uses(inst, |r| read |= written.contains(&r));
-        }
-    }
-    if read {
-        return None;
-    }
-    let mut again: Vec<(RegId, u64)> = Vec::new();
-    let mut lost = false;
-    if others {
-        // Another poll asks the same only if nothing writes its operands.
-        operands::uses(&kernel.insts[pc.0 as usize], |r| {
-            lost |= written.contains(&r);
-        });
-    }
-    operands::uses(&kernel.insts[pc.0 as usize], |r| {
-        if written.contains(&r) {
-            for known in &back {
-                match known.get(&r) {
-                    Some(v) => again.push((r, *v)),
-                    None => lost = true,
-                }
-            }
-        }
-    });
-    (!lost).then_some(again)
+    Some(found)
 }
 
 /// Where a poll that succeeds leads: the instructions after it, up to the first that does more than

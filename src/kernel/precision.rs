@@ -102,7 +102,8 @@ pub fn roundings(kernel: &Kernel) -> Vec<Rounding> {
     let mut found: Vec<Rounding> = Vec::new();
     let registers = Registers::new(kernel);
     for (pc, inst) in (0u32..).map(Pc).zip(&kernel.insts) {
-        narrows(&inst.op, pc, &registers, &mut found);
+        let out = &mut found;
+        narrows(&inst.op, &registers, &mut RoundingsOf { pc, out });
         if let Some((fmt, values)) = cuts::cut(&inst.op, &registers) {
             found.push(Rounding {
                 pc,
@@ -165,19 +166,50 @@ fn leaves(op: &Op) -> bool {
     }
 }
 
-/// Adds what an instruction rounds.
-fn narrows(op: &Op, pc: Pc, registers: &Registers, out: &mut Vec<Rounding>) {
-    let mut add = |fmt: Fmt, kind, from, values: usize| {
-        out.push(Rounding {
-            pc,
+/// True for formats whose roundings are listed.
+fn narrow(f: Fmt) -> bool {
+    f.precision() < Fmt::F32.precision()
+}
+
+/// The format of a float.
+fn float(ty: NumTy) -> Option<Fmt> {
+    match ty {
+        NumTy::Float(f) => Some(f),
+        NumTy::Int(_) => None,
+    }
+}
+
+/// Collects the roundings of one instruction.
+struct RoundingsOf<'o> {
+    pc: Pc,
+    out: &'o mut Vec<Rounding>,
+}
+
+impl RoundingsOf<'_> {
+    fn add(&mut self, fmt: Fmt, kind: Narrowing, from: Option<NumTy>, values: usize) {
+        self.out.push(Rounding {
+            pc: self.pc,
             fmt,
             kind,
             from,
             values: values as u32,
             then: Use::Stored,
         });
-    };
-    let narrow = |f: Fmt| f.precision() < Fmt::F32.precision();
+    }
+
+    /// Adds what a product of matrices rounds: its factors, so many, and its sums in registers, if they are floats.
+    fn product(&mut self, (a, factors): (MatTy, usize), (d, registers): (Option<Fmt>, usize)) {
+        if a == MatTy::Float(Fmt::Tf32) {
+            self.add(Fmt::Tf32, Narrowing::Factor, None, factors);
+        }
+        if let Some(f) = d.filter(|f| narrow(*f)) {
+            self.add(f, Narrowing::Accumulator, None, 2 * registers);
+        }
+    }
+}
+
+/// Adds what an instruction rounds.
+fn narrows(op: &Op, registers: &Registers, out: &mut RoundingsOf<'_>) {
     match op {
         Op::Cvt {
             from,
@@ -190,7 +222,7 @@ fn narrows(op: &Op, pc: Pc, registers: &Registers, out: &mut Vec<Rounding>) {
                 NumTy::Int(t) => u32::from(t.width) - u32::from(t.signed),
             };
             if narrow(*to) && to.precision() < wide {
-                add(*to, Narrowing::Conversion, Some(*from), 1);
+                out.add(*to, Narrowing::Conversion, Some(*from), 1);
             }
         }
         Op::CvtNarrow {
@@ -200,11 +232,11 @@ fn narrows(op: &Op, pc: Pc, registers: &Registers, out: &mut Vec<Rounding>) {
             let rounded = parts.iter().filter(|p| !keeps(registers, p, from, *to));
             match rounded.count() {
                 0 => {}
-                n => add(*to, Narrowing::Conversion, Some(from), n),
+                n => out.add(*to, Narrowing::Conversion, Some(from), n),
             }
         }
         Op::Float { op, fmt, lanes, .. } if narrow(*fmt) && !exact(*op) => {
-            add(*fmt, Narrowing::Arithmetic, None, *lanes as usize);
+            out.add(*fmt, Narrowing::Arithmetic, None, *lanes as usize);
         }
         Op::Atom {
             access,
@@ -214,67 +246,54 @@ fn narrows(op: &Op, pc: Pc, registers: &Registers, out: &mut Vec<Rounding>) {
             ..
         } => match access.ty {
             NumTy::Float(f) if narrow(f) => {
-                add(f, Narrowing::Atomic, None, srcs.len() * *lanes as usize);
+                out.add(f, Narrowing::Atomic, None, srcs.len() * *lanes as usize);
             }
             _ => {}
         },
         Op::Mma(m) => {
-            if m.a_ty == MatTy::Float(Fmt::Tf32) {
-                let regs = m.a.len() + m.b.len();
-                add(Fmt::Tf32, Narrowing::Factor, None, regs);
-            }
-            if let NumTy::Float(f) = m.d_ty
-                && narrow(f)
-            {
-                add(f, Narrowing::Accumulator, None, 2 * m.d.len());
+            out.product((m.a_ty, m.a.len() + m.b.len()), (float(m.d_ty), m.d.len()));
+        }
+        Op::Async(op) => narrows_later(op, registers, out),
+        _ => {}
+    }
+}
+
+/// Adds what an asynchronous operation rounds.
+fn narrows_later(op: &AsyncOp, registers: &Registers, out: &mut RoundingsOf<'_>) {
+    match op {
+        AsyncOp::Wgmma(m) => {
+            let all = m.k as usize * (64 + m.n as usize);
+            out.product((m.a_ty, all.div_ceil(128)), (float(m.d_ty), m.d.len()));
+        }
+        AsyncOp::WmmaMma(m) => {
+            let factors = m.srcs[0].len() + m.srcs[1].len();
+            let d = match m.d.ty {
+                MatTy::Float(f) => Some(f),
+                _ => None,
+            };
+            out.product((m.a.ty, factors), (d, m.dsts.len()));
+        }
+        AsyncOp::Tensor(op) => {
+            if let TensorOp::Mma(m) = &**op {
+                let (kind, about) = (&m.kind, &m.about);
+                if *kind == TensorKind::Tf32 {
+                    out.add(Fmt::Tf32, Narrowing::Factor, None, 1);
+                }
+                // Bits 4 and 5 of the instruction descriptor: 0 is f16.
+                let halves = matches!(kind, TensorKind::F16 | TensorKind::F8);
+                if halves && registers.literal(about).is_some_and(|d| d >> 4 & 3 == 0) {
+                    out.add(Fmt::F16, Narrowing::Accumulator, None, 1);
+                }
             }
         }
-        Op::Async(op) => match &**op {
-            AsyncOp::Wgmma(m) => {
-                if m.a_ty == MatTy::Float(Fmt::Tf32) {
-                    let all = m.k as usize * (64 + m.n as usize);
-                    add(Fmt::Tf32, Narrowing::Factor, None, all.div_ceil(128));
-                }
-                if let NumTy::Float(f) = m.d_ty
-                    && narrow(f)
-                {
-                    add(f, Narrowing::Accumulator, None, 2 * m.d.len());
-                }
+        AsyncOp::Bulk(op) => {
+            if let BulkOp::Copy(copy) = &**op
+                && let Some((AtomOp::Add, Some(NumTy::Float(f)))) = copy.reduce
+                && narrow(f)
+            {
+                out.add(f, Narrowing::Atomic, None, 1);
             }
-            AsyncOp::WmmaMma(m) => {
-                if m.a.ty == MatTy::Float(Fmt::Tf32) {
-                    let regs = m.srcs[0].len() + m.srcs[1].len();
-                    add(Fmt::Tf32, Narrowing::Factor, None, regs);
-                }
-                if let MatTy::Float(f) = m.d.ty
-                    && narrow(f)
-                {
-                    add(f, Narrowing::Accumulator, None, 2 * m.dsts.len());
-                }
-            }
-            AsyncOp::Tensor(op) => {
-                if let TensorOp::Mma(m) = &**op {
-                    let (kind, about) = (&m.kind, &m.about);
-                    if *kind == TensorKind::Tf32 {
-                        add(Fmt::Tf32, Narrowing::Factor, None, 1);
-                    }
-                    // Bits 4 and 5 of the instruction descriptor: 0 is f16.
-                    let halves = matches!(kind, TensorKind::F16 | TensorKind::F8);
-                    if halves && registers.literal(about).is_some_and(|d| d >> 4 & 3 == 0) {
-                        add(Fmt::F16, Narrowing::Accumulator, None, 1);
-                    }
-                }
-            }
-            AsyncOp::Bulk(op) => {
-                if let BulkOp::Copy(copy) = &**op
-                    && let Some((AtomOp::Add, Some(NumTy::Float(f)))) = copy.reduce
-                    && narrow(f)
-                {
-                    add(f, Narrowing::Atomic, None, 1);
-                }
-            }
-            _ => {}
-        },
+        }
         _ => {}
     }
 }

@@ -8,6 +8,7 @@
 //! [`Flow::Copy`]: super::flow::Flow::Copy
 
 use super::{IntTy, NumTy, Op, RegId, Src};
+use ValueUse::{Address, Bits, Number};
 
 /// As what a value is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,63 +22,56 @@ pub enum ValueUse {
     Bits,
 }
 
-/// Calls `f` with each register that an operation takes as something; the copies that
-/// `Flow::Copy` follows are left out.
-pub(super) fn value_uses(op: &Op, mut f: impl FnMut(RegId, ValueUse)) {
-    let mut put = |src: &Src, what: ValueUse| {
+/// An integer of 32 bits: an id of a barrier, a mask of lanes, an index.
+const WORD: ValueUse = Number(NumTy::Int(IntTy {
+    width: 32,
+    signed: false,
+}));
+
+/// Calls `f` with each register among operands, which are taken as one thing.
+fn put<'s>(
+    f: &mut impl FnMut(RegId, ValueUse),
+    operands: impl IntoIterator<Item = &'s Src>,
+    what: ValueUse,
+) {
+    for src in operands {
         if let Src::Reg(reg) = src {
             f(*reg, what);
         }
-    };
-    let int = |width: u8| {
-        ValueUse::Number(NumTy::Int(IntTy {
-            width,
-            signed: false,
-        }))
-    };
+    }
+}
+
+/// Calls `f` with each register that an operation takes as something; the copies that
+/// `Flow::Copy` follows are left out.
+pub(super) fn value_uses(op: &Op, mut f: impl FnMut(RegId, ValueUse)) {
+    let f = &mut f;
     match op {
         Op::Mov { .. } | Op::Pack { .. } | Op::Unpack { .. } | Op::Selp { .. } => {}
-        Op::Slct { cty, c, .. } => put(c, ValueUse::Number(*cty)),
-        Op::Shfl { b, c, mask, .. } => {
-            let rest = [Some(b), Some(c), mask.as_ref()];
-            rest.into_iter().flatten().for_each(|s| put(s, int(32)));
-        }
-        Op::Int { ty, src, .. } => {
-            let ty = ValueUse::Number(NumTy::Int(*ty));
-            src.iter().for_each(|s| put(s, ty));
-        }
+        Op::Slct { cty, c, .. } => put(f, [c], Number(*cty)),
+        Op::Shfl { b, c, mask, .. } => put(f, [b, c].into_iter().chain(mask), WORD),
+        Op::Int { ty, src, .. } => put(f, src, Number(NumTy::Int(*ty))),
         Op::Float {
             fmt, src_fmt, src, ..
         } => {
             for (i, s) in src.iter().enumerate() {
                 let fmt = if i < 2 { *src_fmt } else { *fmt };
-                put(s, ValueUse::Number(NumTy::Float(fmt)));
+                put(f, [s], Number(NumTy::Float(fmt)));
             }
         }
-        Op::Setp { ty, a, b, .. } | Op::Set { ty, a, b, .. } => {
-            put(a, ValueUse::Number(*ty));
-            put(b, ValueUse::Number(*ty));
-        }
-        Op::Lop3Bool { src, .. } => src.iter().for_each(|s| put(s, int(32))),
-        Op::Testp { fmt, a, .. } => put(a, ValueUse::Number(NumTy::Float(*fmt))),
-        Op::Cvt { from, src, .. } => put(src, ValueUse::Number(*from)),
-        Op::CvtNarrow { from, parts, .. } => {
-            let from = ValueUse::Number(NumTy::Float(*from));
-            parts.iter().for_each(|s| put(s, from));
-        }
-        Op::CvtUnpack2 { from, src, .. } => put(src, ValueUse::Number(NumTy::Float(*from))),
-        Op::CvtPackSat { from, src, .. } => {
-            src.iter()
-                .for_each(|s| put(s, ValueUse::Number(NumTy::Int(*from))));
-        }
-        Op::Cvta { src, .. } | Op::IsSpace { a: src, .. } => put(src, ValueUse::Address),
-        Op::Ld { addr, .. } | Op::Ldmatrix { addr, .. } => put(&addr.base, ValueUse::Address),
+        Op::Setp { ty, a, b, .. } | Op::Set { ty, a, b, .. } => put(f, [a, b], Number(*ty)),
+        Op::Lop3Bool { src, .. } => put(f, src, WORD),
+        Op::Testp { fmt, a, .. } => put(f, [a], Number(NumTy::Float(*fmt))),
+        Op::Cvt { from, src, .. } => put(f, [src], Number(*from)),
+        Op::CvtNarrow { from, parts, .. } => put(f, parts, Number(NumTy::Float(*from))),
+        Op::CvtUnpack2 { from, src, .. } => put(f, [src], Number(NumTy::Float(*from))),
+        Op::CvtPackSat { from, src, .. } => put(f, src, Number(NumTy::Int(*from))),
+        Op::Cvta { src, .. } | Op::IsSpace { a: src, .. } => put(f, [src], Address),
+        Op::Ld { addr, .. } | Op::Ldmatrix { addr, .. } => put(f, [&addr.base], Address),
         Op::St { access, srcs, addr } => {
-            put(&addr.base, ValueUse::Address);
+            put(f, [&addr.base], Address);
             // Bits that are stored may be anything.
             if !access.untyped {
-                let ty = ValueUse::Number(access.ty);
-                srcs.iter().flatten().for_each(|s| put(s, ty));
+                put(f, srcs.iter().flatten(), Number(access.ty));
             }
         }
         Op::Atom {
@@ -87,35 +81,31 @@ pub(super) fn value_uses(op: &Op, mut f: impl FnMut(RegId, ValueUse)) {
             cas,
             ..
         } => {
-            put(&addr.base, ValueUse::Address);
+            put(f, [&addr.base], Address);
             let ty = match access.untyped {
-                true => ValueUse::Bits,
-                false => ValueUse::Number(access.ty),
+                true => Bits,
+                false => Number(access.ty),
             };
-            srcs.iter().chain(cas).for_each(|s| put(s, ty));
+            put(f, srcs.iter().chain(cas), ty);
         }
         Op::CpAsync { read, to, from, .. } => {
-            put(&to.base, ValueUse::Address);
-            put(&from.base, ValueUse::Address);
-            read.iter().for_each(|s| put(s, int(32)));
+            put(f, [&to.base, &from.base], Address);
+            put(f, read, WORD);
         }
         Op::Redux { ty, a, mask, .. } => {
-            put(a, ValueUse::Number(*ty));
-            put(mask, int(32));
+            put(f, [a], Number(*ty));
+            put(f, [mask], WORD);
         }
         Op::Brx { index: s, .. } | Op::WarpSync { mask: s } | Op::Elect { mask: s, .. } => {
-            put(s, int(32));
+            put(f, [s], WORD);
         }
-        Op::Bar { id, count, .. } => {
-            put(id, int(32));
-            count.iter().for_each(|s| put(s, int(32)));
-        }
-        Op::Vote { mask, .. } => mask.iter().for_each(|s| put(s, int(32))),
+        Op::Bar { id, count, .. } => put(f, [id].into_iter().chain(count), WORD),
+        Op::Vote { mask, .. } => put(f, mask, WORD),
         Op::Match { .. }
         | Op::Mma(_)
         | Op::Stmatrix { .. }
         | Op::Movmatrix { .. }
-        | Op::Async(_) => op.uses(&mut |reg| f(reg, ValueUse::Bits)),
+        | Op::Async(_) => op.uses(&mut |reg| f(reg, Bits)),
         Op::Special { .. }
         | Op::CpAsyncCommit
         | Op::CpAsyncWait { .. }

@@ -164,6 +164,12 @@ impl Way<'_> {
     }
 }
 
+/// The type that bits have where an operation tells none.
+const U32: IntTy = IntTy {
+    width: 32,
+    signed: false,
+};
+
 /// Values of an operand with which an operation is tried.
 const TRIED: [u64; 5] = [0, u64::MAX, 0x9e37_79b9_7f4a_7c15, 0x1657_a5c3_6b2d_94e8, 1];
 
@@ -254,139 +260,19 @@ pub(super) fn carried(
         }
     };
     match op {
-        Op::Mov { dst, src, .. } => give(*dst, *src, Way::Keep),
-        Op::Pack { dst, part, srcs } => {
-            for (i, s) in srcs.iter().enumerate() {
-                give(*dst, *s, Way::Into(i as u8 * part, *part));
-            }
-        }
-        Op::Unpack { dsts, part, src } => {
-            for (i, d) in dsts.iter().enumerate() {
-                if let Some(d) = d {
-                    give(*d, *src, Way::From(i as u8 * part, *part));
-                }
-            }
-        }
-        Op::Int {
-            op,
-            ty,
-            lanes,
-            dst: Some(dst),
-            src,
-            ..
-        } => {
-            for i in 0..op.arity() {
-                give(*dst, src[i], Way::Int(*op, *ty, *lanes, src, i));
-            }
-        }
-        Op::Lop3Bool {
-            table,
-            dst: Some(dst),
-            src,
-            ..
-        } => {
-            let ty = IntTy {
-                width: 32,
-                signed: false,
-            };
-            let all = [src[0], src[1], src[2], Src::Imm(0)];
-            for (i, s) in src.iter().enumerate() {
-                give(*dst, *s, Way::Int(IntOp::Lop3(*table), ty, 1, &all, i));
-            }
-        }
-        Op::Int { dst: None, .. } | Op::Lop3Bool { dst: None, .. } => {}
-        Op::Float {
-            op,
-            fmt,
-            src_fmt,
-            lanes,
-            dst,
-            src,
-            ..
-        } => {
-            let safe = matches!(op, FloatOp::Mul | FloatOp::Min | FloatOp::Max);
-            let way = match lanes {
-                0 | 1 => Way::Mix(src_fmt.bits().min(fmt.bits()) as u8, safe),
-                _ => Way::Parts(fmt.bits() as u8, safe),
-            };
-            let n = op.arity();
-            for i in 0..n {
-                let dead = (0..n).filter(|k| *k != i).any(|k| {
-                    let factor = match op {
-                        FloatOp::Mul | FloatOp::Div => true,
-                        FloatOp::Fma => i < 2 && k < 2,
-                        FloatOp::Add
-                        | FloatOp::Sub
-                        | FloatOp::Rcp
-                        | FloatOp::Sqrt
-                        | FloatOp::Rsqrt
-                        | FloatOp::Ex2
-                        | FloatOp::Lg2
-                        | FloatOp::Sin
-                        | FloatOp::Cos
-                        | FloatOp::Tanh
-                        | FloatOp::Neg
-                        | FloatOp::Abs
-                        | FloatOp::Min
-                        | FloatOp::Max
-                        | FloatOp::Min3
-                        | FloatOp::Max3
-                        | FloatOp::Copysign => false,
-                    };
-                    absorbs_any(*fmt, *lanes, known(src[k]), factor)
-                });
-                if !dead {
-                    give(*dst, src[i], way);
-                }
-            }
-        }
-        Op::Setp {
-            cmp,
-            ty,
-            p,
-            q,
-            a,
-            b,
-            ..
-        } => {
-            for dst in [p, q].into_iter().flatten() {
-                compared(*dst, (*cmp, *ty), (*a, *b), known, &mut give);
-            }
-        }
-        Op::Set {
-            cmp, ty, dst, a, b, ..
-        } => compared(*dst, (*cmp, *ty), (*a, *b), known, &mut give),
-        Op::Selp { dst, a, b, p, .. } => {
-            give(*dst, *a, Way::Keep);
-            give(*dst, *b, Way::Keep);
-            if a != b {
-                give(*dst, Src::Reg(p.reg), Way::Mix(1, true));
-            }
-        }
-        Op::Slct { dst, a, b, .. } => {
-            give(*dst, *a, Way::Keep);
-            give(*dst, *b, Way::Keep);
-        }
-        Op::Cvt { dst, src, from, .. } => {
-            give(*dst, *src, Way::Mix(from.bits().min(64) as u8, true));
-        }
-        Op::CvtNarrow {
-            dst,
-            parts,
-            from,
-            to,
-            ..
-        } => {
-            let n = to.bits() as u8;
-            for (i, s) in parts.iter().enumerate() {
-                let way = match to {
-                    Fmt::E2m1 => Way::Mix(from.bits() as u8, true),
-                    _ => Way::Into(i as u8 * n, n),
-                };
-                give(*dst, *s, way);
-            }
-        }
-        Op::Shfl { dst, a, .. } => give(*dst, *a, Way::Shuffle),
+        Op::Mov { .. }
+        | Op::Pack { .. }
+        | Op::Unpack { .. }
+        | Op::Selp { .. }
+        | Op::Slct { .. }
+        | Op::Cvt { .. }
+        | Op::CvtNarrow { .. }
+        | Op::Shfl { .. } => moved(op, &mut give),
+        Op::Int { .. }
+        | Op::Lop3Bool { .. }
+        | Op::Float { .. }
+        | Op::Setp { .. }
+        | Op::Set { .. } => computed(op, known, &mut give),
         // Nothing is said of these, nor of what has no result.
         Op::Special { .. }
         | Op::Testp { .. }
@@ -425,6 +311,160 @@ pub(super) fn carried(
         | Op::Nop
         | Op::CallDepth
         | Op::Unsupported(_) => {}
+    }
+}
+
+/// Gives the operands of operations that copy, choose or convert values.
+fn moved(op: &Op, give: &mut impl FnMut(RegId, Src, Way<'_>)) {
+    match op {
+        Op::Mov { dst, src, .. } => give(*dst, *src, Way::Keep),
+        Op::Pack { dst, part, srcs } => {
+            for (i, s) in srcs.iter().enumerate() {
+                give(*dst, *s, Way::Into(i as u8 * part, *part));
+            }
+        }
+        Op::Unpack { dsts, part, src } => {
+            for (i, d) in dsts.iter().enumerate() {
+                if let Some(d) = d {
+                    give(*d, *src, Way::From(i as u8 * part, *part));
+                }
+            }
+        }
+        Op::Selp { dst, a, b, p, .. } => {
+            give(*dst, *a, Way::Keep);
+            give(*dst, *b, Way::Keep);
+            if a != b {
+                give(*dst, Src::Reg(p.reg), Way::Mix(1, true));
+            }
+        }
+        Op::Slct { dst, a, b, .. } => {
+            give(*dst, *a, Way::Keep);
+            give(*dst, *b, Way::Keep);
+        }
+        Op::Cvt { dst, src, from, .. } => {
+            give(*dst, *src, Way::Mix(from.bits().min(64) as u8, true));
+        }
+        Op::CvtNarrow {
+            dst,
+            parts,
+            from,
+            to,
+            ..
+        } => {
+            let n = to.bits() as u8;
+            for (i, s) in parts.iter().enumerate() {
+                let way = match to {
+                    Fmt::E2m1 => Way::Mix(from.bits() as u8, true),
+                    _ => Way::Into(i as u8 * n, n),
+                };
+                give(*dst, *s, way);
+            }
+        }
+        Op::Shfl { dst, a, .. } => give(*dst, *a, Way::Shuffle),
+        _ => {}
+    }
+}
+
+/// Gives the operands of arithmetic and of comparisons.
+fn computed(op: &Op, known: &impl Fn(Src) -> Known, give: &mut impl FnMut(RegId, Src, Way<'_>)) {
+    match op {
+        Op::Int {
+            op,
+            ty,
+            lanes,
+            dst: Some(dst),
+            src,
+            ..
+        } => {
+            for i in 0..op.arity() {
+                give(*dst, src[i], Way::Int(*op, *ty, *lanes, src, i));
+            }
+        }
+        Op::Lop3Bool {
+            table,
+            dst: Some(dst),
+            src,
+            ..
+        } => {
+            let all = [src[0], src[1], src[2], Src::Imm(0)];
+            for (i, s) in src.iter().enumerate() {
+                give(*dst, *s, Way::Int(IntOp::Lop3(*table), U32, 1, &all, i));
+            }
+        }
+        Op::Float {
+            op,
+            fmt,
+            src_fmt,
+            lanes,
+            dst,
+            src,
+            ..
+        } => {
+            let give = |src: Src, way: Way<'_>| give(*dst, src, way);
+            floats(*op, (*src_fmt, *fmt, *lanes), src, known, give);
+        }
+        Op::Setp {
+            cmp,
+            ty,
+            p,
+            q,
+            a,
+            b,
+            ..
+        } => {
+            for dst in [p, q].into_iter().flatten() {
+                compared(*dst, (*cmp, *ty), (*a, *b), known, give);
+            }
+        }
+        Op::Set {
+            cmp, ty, dst, a, b, ..
+        } => compared(*dst, (*cmp, *ty), (*a, *b), known, give),
+        _ => {}
+    }
+}
+
+/// Gives the operands of arithmetic on floats of one format, whose result may have another.
+fn floats(
+    op: FloatOp,
+    (src_fmt, fmt, lanes): (Fmt, Fmt, u8),
+    src: &[Src],
+    known: &impl Fn(Src) -> Known,
+    mut give: impl FnMut(Src, Way<'_>),
+) {
+    let safe = matches!(op, FloatOp::Mul | FloatOp::Min | FloatOp::Max);
+    let way = match lanes {
+        0 | 1 => Way::Mix(src_fmt.bits().min(fmt.bits()) as u8, safe),
+        _ => Way::Parts(fmt.bits() as u8, safe),
+    };
+    let n = op.arity();
+    for i in 0..n {
+        let dead = (0..n).filter(|k| *k != i).any(|k| {
+            let factor = match op {
+                FloatOp::Mul | FloatOp::Div => true,
+                FloatOp::Fma => i < 2 && k < 2,
+                FloatOp::Add
+                | FloatOp::Sub
+                | FloatOp::Rcp
+                | FloatOp::Sqrt
+                | FloatOp::Rsqrt
+                | FloatOp::Ex2
+                | FloatOp::Lg2
+                | FloatOp::Sin
+                | FloatOp::Cos
+                | FloatOp::Tanh
+                | FloatOp::Neg
+                | FloatOp::Abs
+                | FloatOp::Min
+                | FloatOp::Max
+                | FloatOp::Min3
+                | FloatOp::Max3
+                | FloatOp::Copysign => false,
+            };
+            absorbs_any(fmt, lanes, known(src[k]), factor)
+        });
+        if !dead {
+            give(src[i], way);
+        }
     }
 }
 
@@ -534,50 +574,51 @@ pub(super) fn accessed(op: &Op, f: &mut impl FnMut(RegId, u8)) {
         | Op::Nop
         | Op::CallDepth
         | Op::Unsupported(_) => {}
-        Op::Async(op) => match &**op {
-            AsyncOp::Tensor(op) => match &**op {
-                // Its registers count from its wait.
-                TensorOp::Store { .. }
-                | TensorOp::Alloc { .. }
-                | TensorOp::Dealloc { .. }
-                | TensorOp::Relinquish(_)
-                | TensorOp::Load { .. }
-                | TensorOp::Wait(_)
-                | TensorOp::Mma(_)
-                | TensorOp::Copy { .. }
-                | TensorOp::Commit { .. }
-                | TensorOp::Fence(_) => {}
-            },
-            AsyncOp::Init { .. }
-            | AsyncOp::Inval { .. }
-            | AsyncOp::Arrive { .. }
-            | AsyncOp::Bytes { .. }
-            | AsyncOp::Wait { .. }
-            | AsyncOp::CopyArrive { .. }
-            | AsyncOp::ProxyFence { .. }
-            | AsyncOp::InitFence
-            | AsyncOp::Wgmma(_)
-            | AsyncOp::WmmaLoad { .. }
-            | AsyncOp::WmmaStore { .. }
-            | AsyncOp::WmmaMma(_)
-            | AsyncOp::Bulk(_)
-            | AsyncOp::Cluster(_)
-            | AsyncOp::Registers { .. }
-            | AsyncOp::WgmmaFence
-            | AsyncOp::WgmmaCommit
-            | AsyncOp::WgmmaWait { .. } => {}
+        Op::Async(op) => none_at_once(op),
+    }
+}
+
+/// An asynchronous operation gives [`accessed`] no registers: it is not over when its instruction is. The match has all
+/// of them, so that a new one does not compile before it is known to be so.
+fn none_at_once(op: &AsyncOp) {
+    match op {
+        AsyncOp::Tensor(op) => match &**op {
+            // Its registers count from its wait.
+            TensorOp::Store { .. }
+            | TensorOp::Alloc { .. }
+            | TensorOp::Dealloc { .. }
+            | TensorOp::Relinquish(_)
+            | TensorOp::Load { .. }
+            | TensorOp::Wait(_)
+            | TensorOp::Mma(_)
+            | TensorOp::Copy { .. }
+            | TensorOp::Commit { .. }
+            | TensorOp::Fence(_) => {}
         },
+        AsyncOp::Init { .. }
+        | AsyncOp::Inval { .. }
+        | AsyncOp::Arrive { .. }
+        | AsyncOp::Bytes { .. }
+        | AsyncOp::Wait { .. }
+        | AsyncOp::CopyArrive { .. }
+        | AsyncOp::ProxyFence { .. }
+        | AsyncOp::InitFence
+        | AsyncOp::Wgmma(_)
+        | AsyncOp::WmmaLoad { .. }
+        | AsyncOp::WmmaStore { .. }
+        | AsyncOp::WmmaMma(_)
+        | AsyncOp::Bulk(_)
+        | AsyncOp::Cluster(_)
+        | AsyncOp::Registers { .. }
+        | AsyncOp::WgmmaFence
+        | AsyncOp::WgmmaCommit
+        | AsyncOp::WgmmaWait { .. } => {}
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const U32: IntTy = IntTy {
-        width: 32,
-        signed: false,
-    };
 
     fn of(op: IntOp, i: usize, other: Known, from: Extent) -> Option<Extent> {
         let srcs = [

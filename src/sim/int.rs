@@ -170,14 +170,7 @@ pub fn eval(op: IntOp, ty: IntTy, s: [u64; 4]) -> (u64, bool) {
         }
         IntOp::MadLoCarry => return add_with_carry(a.wrapping_mul(b), c, d, w),
         IntOp::MadHiCarry => return add_with_carry(mul_high(a, b, ty), c, d, w),
-        IntOp::Sad => {
-            let diff = if less(a, b, ty) {
-                b.wrapping_sub(a)
-            } else {
-                a.wrapping_sub(b)
-            };
-            c.wrapping_add(diff) & m
-        }
+        IntOp::Sad => c.wrapping_add(distance(a, b, ty)) & m,
         IntOp::Div => one::div(ty, s),
         IntOp::Rem => one::rem(ty, s),
         IntOp::Abs => one::abs(ty, s),
@@ -201,12 +194,7 @@ pub fn eval(op: IntOp, ty: IntTy, s: [u64; 4]) -> (u64, bool) {
         IntOp::Prmt => one::prmt(ty, s),
         IntOp::PrmtMode(mode) => prmt(a, b, mode_selector(mode, c) as u64),
         IntOp::Bfe => one::bfe(ty, s),
-        IntOp::Bfi => {
-            let (pos, len) = (c & 0xff, d & 0xff);
-            let field = pick(len < 64, (1u64 << (len & 63)).wrapping_sub(1), u64::MAX);
-            let field = pick(pos < w as u64, field << (pos & 63), 0);
-            ((a << (pos & 63)) & field | b & !field) & m
-        }
+        IntOp::Bfi => bfi(a, b, (c & 0xff, d & 0xff), w) & m,
         IntOp::Popc => (a & m).count_ones() as u64,
         IntOp::Clz => ((a & m).leading_zeros() - (64 - w as u32)) as u64,
         IntOp::Brev => a.reverse_bits() >> ((64 - w as u32) & 63),
@@ -269,6 +257,16 @@ fn less(a: u64, b: u64, ty: IntTy) -> bool {
         ((a << s) as i64) < ((b << s) as i64)
     } else {
         (a << s) < (b << s)
+    }
+}
+
+/// How far apart two numbers are.
+#[inline(always)]
+fn distance(a: u64, b: u64, ty: IntTy) -> u64 {
+    if less(a, b, ty) {
+        b.wrapping_sub(a)
+    } else {
+        a.wrapping_sub(b)
     }
 }
 
@@ -337,6 +335,14 @@ fn bfe(a: u64, pos: u64, len: u64, ty: IntTy) -> u64 {
         signed: ty.signed,
     };
     word(shifted, field) & mask(w)
+}
+
+/// `b` with the low bits of `a` in a field at a position and of a length.
+#[inline(always)]
+fn bfi(a: u64, b: u64, (pos, len): (u64, u64), w: u8) -> u64 {
+    let field = pick(len < 64, (1u64 << (len & 63)).wrapping_sub(1), u64::MAX);
+    let field = pick(pos < w as u64, field << (pos & 63), 0);
+    (a << (pos & 63)) & field | b & !field
 }
 
 #[inline(always)]

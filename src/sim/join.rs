@@ -136,19 +136,13 @@ impl Outcome {
             ..o
         });
         self.opaque.extend(moved);
-        self.guards = match (self.guards.take(), guards) {
-            (Some(mut all), Some(more)) => {
-                // There may be one for each thread and element.
-                let mut known: FxHashSet<Guard> = all.iter().cloned().collect();
-                let more = more.into_iter().map(|g| Guard {
-                    cond: at(g.cond),
-                    ..g
-                });
-                all.extend(more.filter(|g| known.insert(g.clone())));
-                Some(all)
-            }
-            _ => None,
-        };
+        self.guards = self.guards.take().zip(guards).map(|(all, more)| {
+            let moved = |g: Guard| Guard {
+                cond: at(g.cond),
+                ..g
+            };
+            with_guards(all, more.into_iter().map(moved))
+        });
         self.narrow.small |= narrow.small;
         self.narrow.terms.extend(narrow.terms.into_iter().map(at));
         self.beyond |= beyond;
@@ -238,6 +232,14 @@ fn unite<T: PartialEq, K: Hash + Eq>(
             all.push(t);
         }
     }
+}
+
+/// The guards of two runs, each once.
+fn with_guards(mut all: Vec<Guard>, more: impl Iterator<Item = Guard>) -> Vec<Guard> {
+    // There may be one for each thread and element.
+    let mut known: FxHashSet<Guard> = all.iter().cloned().collect();
+    all.extend(more.filter(|g| known.insert(g.clone())));
+    all
 }
 
 /// Adds how often instructions were executed.

@@ -352,6 +352,42 @@ impl Access<'_> {
         }
     }
 
+    /// Of lanes of an earlier access, those that nothing orders before a thread, if there are any.
+    #[inline]
+    fn unordered(&self, e: &Entry, own: u32, at: u64, t: Tid) -> Option<Unordered> {
+        let (base, tick) = (Actor(e.base), Tick(e.tick));
+        let mut other = self.clocks.unordered(base, own, tick, t)?;
+        let (own, by_default) = self.beside_layers(e, own, at, t);
+        if own & (1 << other) == 0 {
+            other = lanes(own).next()?;
+        }
+        // An example that not even an exit orders is the stronger one.
+        let free = lanes(own).find(|l| !self.clocks.exit_ordered(Actor(e.base + l), tick, t));
+        Some(Unordered {
+            own,
+            other: free.unwrap_or(other),
+            by_default,
+            by_exit: free.is_none(),
+        })
+    }
+
+    /// The party of an earlier access, as a thread sees it.
+    #[inline]
+    fn earlier(&self, e: &Entry, who: Actor, t: Tid) -> Party {
+        let (thread, agent) = (self.clocks.thread_of(who), self.clocks.is_agent(who));
+        Party {
+            thread,
+            agent,
+            conditional: e.conditional,
+            loose: agent.then(|| {
+                let ordered = self.clocks.ordered(thread.into(), Tick(e.tick), t);
+                (who, ordered)
+            }),
+            pc: e.pc,
+            kind: e.kind,
+        }
+    }
+
     fn party(&self, lane: u32) -> Party {
         Party {
             thread: self.thread(lane),
@@ -362,6 +398,18 @@ impl Access<'_> {
             kind: self.kind,
         }
     }
+}
+
+/// Lanes of an earlier access that nothing orders before a thread.
+struct Unordered {
+    /// All of them, a bit each.
+    own: u32,
+    /// The lane that stands for them.
+    other: u32,
+    /// True if they are ordered where no scope is the cluster.
+    by_default: bool,
+    /// True if the exit of its thread orders each of them.
+    by_exit: bool,
 }
 
 /// The general case: compares with each entry of the cell, then adds one.
@@ -425,43 +473,17 @@ fn compare(
     });
     for (lane, own) in pairs {
         let t = a.thread(lane);
-        let Some(mut other) = a.clocks.unordered(base, own, Tick(e.tick), t) else {
+        let Some(unordered) = a.unordered(e, own, at, t) else {
             continue;
         };
-        let (own, by_default) = a.beside_layers(e, own, at, t);
-        if own & (1 << other) == 0 {
-            match lanes(own).next() {
-                Some(l) => other = l,
-                None => continue,
-            }
-        }
-        // An example that not even an exit orders is the stronger one.
-        let free = |l: &u32| !a.clocks.exit_ordered(Actor(e.base + l), Tick(e.tick), t);
-        let by_exit = match lanes(own).find(free) {
-            Some(l) => {
-                other = l;
-                false
-            }
-            None => true,
-        };
-        let who = Actor(e.base + other);
-        let earlier = Party {
-            thread: a.clocks.thread_of(who),
-            agent: a.clocks.is_agent(who),
-            conditional: e.conditional,
-            loose: a.clocks.is_agent(who).then(|| {
-                let issuer = a.clocks.thread_of(who);
-                (who, a.clocks.ordered(issuer.into(), Tick(e.tick), t))
-            }),
-            pc: e.pc,
-            kind: e.kind,
-        };
+        let (own, other) = (unordered.own, unordered.other);
+        let earlier = a.earlier(e, Actor(e.base + other), t);
         // An asynchronous operation that no scope orders, as compilers have it: the end of one that another CTA started,
         // or one over what was read.
         let copies = earlier.agent || !e.kind.writes() && a.agent;
         let weak = |c: Conflict| match c {
-            Conflict::Race if by_default && copies => Conflict::DefaultScope,
-            Conflict::Race | Conflict::Strong if by_exit => Conflict::ByExit,
+            Conflict::Race if unordered.by_default && copies => Conflict::DefaultScope,
+            Conflict::Race | Conflict::Strong if unordered.by_exit => Conflict::ByExit,
             Conflict::Race if !a.certain(e, group) => Conflict::Layout,
             Conflict::Race if a.conditional || e.conditional => Conflict::Conditional,
             c => c,

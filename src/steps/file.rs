@@ -121,43 +121,52 @@ fn parse(source: &Arc<Source>, base: &Path) -> Result<Plan, TomlError> {
         message,
         span: None,
     })?;
-    let instance = |sizes: Sizes| {
-        let settings = |node: &Node| {
-            let mut settings: Settings = template::filled(node, &sizes)?;
-            settings.rebase(base);
-            Ok::<_, TomlError>(settings)
-        };
-        let given = [settings(&given[0])?, settings(&given[1])?];
-        let naive: Side = template::filled(&naive, &sizes)?;
-        let file = naive.file.clone();
-        let mut sides = vec![naive];
-        for step in &steps {
-            let mut side: Side = template::filled(step, &sizes)?;
-            if side.formula.is_some() {
-                let message = "a step is a kernel; [naive] may be a formula".to_string();
-                return Err(template::at(message, step));
-            }
-            side.file = side.file.or_else(|| file.clone());
-            if side.file.is_none() {
-                let message = "a step has a `file` where [naive] has none".to_string();
-                return Err(template::at(message, step));
-            }
-            sides.push(side);
-        }
-        let mut all = Settings {
-            kernels: sides,
-            ..Settings::default()
-        };
-        all.rebase(base);
-        Ok(Instance {
-            given,
-            sides: all.kernels,
-            sizes,
-        })
-    };
+    let kernels_of = (&naive, &steps[..]);
+    let instance = |sizes: Sizes| instance(sizes, &given, kernels_of, base);
     Ok(Plan {
         source: source.clone(),
         kernels,
         instances: sizes.into_iter().map(instance).collect::<Result<_, _>>()?,
+    })
+}
+
+/// The naive kernel and the steps at one size, with what every check is given.
+fn instance(
+    sizes: Sizes,
+    given: &[Node; 2],
+    (naive, steps): (&Node, &[Node]),
+    base: &Path,
+) -> Result<Instance, TomlError> {
+    let settings = |node: &Node| {
+        let mut settings: Settings = template::filled(node, &sizes)?;
+        settings.rebase(base);
+        Ok::<_, TomlError>(settings)
+    };
+    let given = [settings(&given[0])?, settings(&given[1])?];
+    let naive: Side = template::filled(naive, &sizes)?;
+    let file = naive.file.clone();
+    let mut sides = vec![naive];
+    for step in steps {
+        let mut side: Side = template::filled(step, &sizes)?;
+        if side.formula.is_some() {
+            let message = "a step is a kernel; [naive] may be a formula".to_string();
+            return Err(template::at(message, step));
+        }
+        side.file = side.file.or_else(|| file.clone());
+        if side.file.is_none() {
+            let message = "a step has a `file` where [naive] has none".to_string();
+            return Err(template::at(message, step));
+        }
+        sides.push(side);
+    }
+    let mut all = Settings {
+        kernels: sides,
+        ..Settings::default()
+    };
+    all.rebase(base);
+    Ok(Instance {
+        given,
+        sides: all.kernels,
+        sizes,
     })
 }

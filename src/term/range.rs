@@ -43,6 +43,13 @@ impl Bounds {
         Bounds::new(q(lo), q(hi))
     }
 
+    fn nonnegative() -> Self {
+        Bounds {
+            lo: Some(BigRational::zero()),
+            hi: None,
+        }
+    }
+
     fn negated(self) -> Self {
         Bounds {
             lo: self.hi.map(|x| -x),
@@ -115,6 +122,26 @@ fn highest(fmt: Fmt) -> Option<BigRational> {
     decode(fmt, infinity - 1).ok()
 }
 
+/// Bounds of a function of a real, given those of the real.
+#[inline]
+fn function_bounds(f: Fun, of: impl FnOnce() -> Bounds) -> Bounds {
+    match f {
+        Fun::Sin | Fun::Cos | Fun::Tanh | Fun::Erf => Bounds::integers(-1, 1),
+        Fun::Floor => of().map(|x| x.floor(), |x| x.floor()),
+        Fun::Ceil => of().map(|x| x.ceil(), |x| x.ceil()),
+        Fun::Trunc | Fun::RoundEven => of().map(|x| x.floor(), |x| x.ceil()),
+        Fun::Abs => {
+            let b = of();
+            Bounds {
+                hi: both(b.lo, b.hi, |p, q| max(p.abs(), q.abs())),
+                ..Bounds::nonnegative()
+            }
+        }
+        Fun::Exp2 | Fun::Sqrt | Fun::Rsqrt => Bounds::nonnegative(),
+        Fun::Log2 => Bounds::default(),
+    }
+}
+
 impl TermStore {
     /// Bounds of a real term.
     pub fn bounds(&self, t: TermId) -> Bounds {
@@ -139,7 +166,6 @@ impl TermStore {
             return Bounds::default();
         };
         let of = |t: TermId| self.bounds_at(t, depth);
-        let zero = || Some(BigRational::zero());
         match self.get(t) {
             Term::Const(c) => {
                 let c = self.constant(c);
@@ -165,42 +191,7 @@ impl TermStore {
                     hi: both(x.hi, y.hi, |p, q| p + q),
                 }
             }
-            Term::Mul(a, b) => {
-                if let Some(k) = self.as_const(a) {
-                    return of(b).scaled(k);
-                }
-                if let Some(k) = self.as_const(b) {
-                    return of(a).scaled(k);
-                }
-                for (x, y) in [(a, b), (b, a)] {
-                    if let Term::Div(p, q) = self.get(y)
-                        && let Some(k) = self.as_const(p)
-                        && let Some(most) = self.largest_quotient(x, q)
-                    {
-                        let most = most * k.abs();
-                        return Bounds::new(-&most, most);
-                    }
-                }
-                let (x, y) = (of(a), of(b));
-                if let (Some(p), Some(q), Some(r), Some(s)) = (&x.lo, &x.hi, &y.lo, &y.hi) {
-                    let ends = [p * r, p * s, q * r, q * s];
-                    let lo = ends.iter().min().cloned();
-                    return Bounds {
-                        lo,
-                        hi: ends.iter().max().cloned(),
-                    };
-                }
-                let square = a == b;
-                let positive = |b: &Bounds| b.lo.as_ref().is_some_and(|x| !x.is_negative());
-                Bounds {
-                    lo: if square || positive(&x) && positive(&y) {
-                        zero()
-                    } else {
-                        None
-                    },
-                    hi: None,
-                }
-            }
+            Term::Mul(a, b) => self.product_bounds(a, b, depth),
             Term::Div(a, b) => match self.largest_quotient(a, b) {
                 Some(most) => Bounds::new(-&most, most),
                 None => Bounds::default(),
@@ -227,24 +218,7 @@ impl TermStore {
                     hi: both(x.hi, y.hi, max),
                 }
             }
-            Term::Fun(f, a) => match f {
-                Fun::Sin | Fun::Cos | Fun::Tanh | Fun::Erf => Bounds::integers(-1, 1),
-                Fun::Floor => of(a).map(|x| x.floor(), |x| x.floor()),
-                Fun::Ceil => of(a).map(|x| x.ceil(), |x| x.ceil()),
-                Fun::Trunc | Fun::RoundEven => of(a).map(|x| x.floor(), |x| x.ceil()),
-                Fun::Abs => {
-                    let b = of(a);
-                    Bounds {
-                        lo: zero(),
-                        hi: both(b.lo, b.hi, |p, q| max(p.abs(), q.abs())),
-                    }
-                }
-                Fun::Exp2 | Fun::Sqrt | Fun::Rsqrt => Bounds {
-                    lo: zero(),
-                    hi: None,
-                },
-                Fun::Log2 => Bounds::default(),
-            },
+            Term::Fun(f, a) => function_bounds(f, || of(a)),
             Term::OfInt { signed, bits } => {
                 let Sort::Bits(w) = self.sort(bits) else {
                     return Bounds::default();
@@ -258,6 +232,41 @@ impl TermStore {
                 }
             }
             _ => Bounds::default(),
+        }
+    }
+
+    /// Bounds of a product, looked for in its factors so many levels down.
+    #[inline]
+    fn product_bounds(&self, a: TermId, b: TermId, depth: u32) -> Bounds {
+        let of = |t: TermId| self.bounds_at(t, depth);
+        if let Some(k) = self.as_const(a) {
+            return of(b).scaled(k);
+        }
+        if let Some(k) = self.as_const(b) {
+            return of(a).scaled(k);
+        }
+        for (x, y) in [(a, b), (b, a)] {
+            if let Term::Div(p, q) = self.get(y)
+                && let Some(k) = self.as_const(p)
+                && let Some(most) = self.largest_quotient(x, q)
+            {
+                let most = most * k.abs();
+                return Bounds::new(-&most, most);
+            }
+        }
+        let (x, y) = (of(a), of(b));
+        if let (Some(p), Some(q), Some(r), Some(s)) = (&x.lo, &x.hi, &y.lo, &y.hi) {
+            let ends = [p * r, p * s, q * r, q * s];
+            let lo = ends.iter().min().cloned();
+            return Bounds {
+                lo,
+                hi: ends.iter().max().cloned(),
+            };
+        }
+        let positive = |b: &Bounds| b.lo.as_ref().is_some_and(|x| !x.is_negative());
+        match a == b || positive(&x) && positive(&y) {
+            true => Bounds::nonnegative(),
+            false => Bounds::default(),
         }
     }
 

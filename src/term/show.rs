@@ -81,25 +81,23 @@ impl Printer<'_> {
         self.out.len() >= self.chars
     }
 
-    fn open(&mut self, outer: u8, own: u8) -> bool {
-        if outer > own {
+    /// Prints something, in parentheses where what stands around it binds more closely.
+    fn enclosed(&mut self, needed: bool, print: impl FnOnce(&mut Self)) {
+        if needed {
             self.push("(");
         }
-        outer > own
-    }
-
-    fn close(&mut self, opened: bool) {
-        if opened {
+        print(self);
+        if needed {
             self.push(")");
         }
     }
 
     fn infix(&mut self, op: &str, own: u8, a: TermId, b: TermId, depth: usize, outer: u8) {
-        let paren = self.open(outer, own);
-        self.term(a, depth, own);
-        self.push(op);
-        self.term(b, depth, own + 1);
-        self.close(paren);
+        self.enclosed(outer > own, |s| {
+            s.term(a, depth, own);
+            s.push(op);
+            s.term(b, depth, own + 1);
+        });
     }
 
     fn call(&mut self, name: &str, args: &[TermId], depth: usize) {
@@ -156,11 +154,7 @@ impl Printer<'_> {
         match (self.store.as_bits(a), self.store.as_bits(b)) {
             (Some(1), _) => self.term(b, depth, ATOM),
             (_, Some(1)) => self.term(a, depth, ATOM),
-            _ => {
-                self.push("(");
-                self.bits_infix(" *i ", a, b, depth);
-                self.push(")");
-            }
+            _ => self.enclosed(true, |s| s.bits_infix(" *i ", a, b, depth)),
         }
     }
 
@@ -180,6 +174,11 @@ impl Printer<'_> {
         }
     }
 
+    /// Prints an input of so many bits.
+    fn input(&mut self, array: ArrayId, off: u64, bits: u32) {
+        self.push(&(self.name)(array, off, u64::from(bits) / 8));
+    }
+
     fn term(&mut self, t: TermId, depth: usize, outer: u8) {
         if depth == 0 || self.full() {
             self.push("...");
@@ -190,9 +189,7 @@ impl Printer<'_> {
             Term::Const(c) => {
                 let q = self.store.constant(c);
                 let text = number(q);
-                let paren = q.is_negative() && self.open(outer, 0);
-                self.push(&text);
-                self.close(paren);
+                self.enclosed(q.is_negative() && outer > 0, |s| s.push(&text));
             }
             Term::Inf { neg } => self.push(if neg { "-inf" } else { "inf" }),
             Term::Undefined => self.push("undefined"),
@@ -200,111 +197,48 @@ impl Printer<'_> {
                 array: ArrayId::CONSTANTS,
                 ..
             } => self.push("log2(e)"),
-            Term::Elem { array, fmt, off } => {
-                let s = (self.name)(array, off, fmt.bits() as u64 / 8);
-                self.push(&s);
-            }
-            Term::Add(a, b) => {
-                let paren = self.open(outer, SUM);
-                self.term(a, d, SUM);
-                self.summand(b, d);
-                self.close(paren);
-            }
+            Term::Elem { array, fmt, off } => self.input(array, off, fmt.bits()),
+            Term::Add(a, b) => self.enclosed(outer > SUM, |s| {
+                s.term(a, d, SUM);
+                s.summand(b, d);
+            }),
             Term::Mul(a, b) => self.product(a, b, d, outer),
-            Term::Neg(a) => {
-                let paren = self.open(outer, SUM);
-                self.push("-");
-                self.term(a, d, PRODUCT);
-                self.close(paren);
-            }
-            Term::Sum(list) => {
-                let paren = self.open(outer, SUM);
-                self.products(list, " + ", |s, a, b| s.product(a, b, d, PRODUCT));
-                self.close(paren);
-            }
+            Term::Neg(a) => self.enclosed(outer > SUM, |s| {
+                s.push("-");
+                s.term(a, d, PRODUCT);
+            }),
+            Term::Sum(list) => self.enclosed(outer > SUM, |s| {
+                s.products(list, " + ", |s, a, b| s.product(a, b, d, PRODUCT));
+            }),
             Term::Div(a, b) => self.infix("/", PRODUCT, a, b, d, outer),
-            Term::Fun(f, a) => {
-                let name = match f {
-                    Fun::Sqrt => "sqrt",
-                    Fun::Rsqrt => "rsqrt",
-                    Fun::Exp2 => "exp2",
-                    Fun::Log2 => "log2",
-                    Fun::Sin => "sin",
-                    Fun::Cos => "cos",
-                    Fun::Tanh => "tanh",
-                    Fun::Erf => "erf",
-                    Fun::Abs => "abs",
-                    Fun::Floor => "floor",
-                    Fun::Ceil => "ceil",
-                    Fun::Trunc => "trunc",
-                    Fun::RoundEven => "round",
-                };
-                self.call(name, &[a], d);
-            }
+            Term::Fun(f, a) => self.call(function(f), &[a], d),
             Term::Made(made) => self.term(made.real(), depth, outer),
             Term::Max(a, b) => self.call("max", &[a, b], d),
             Term::Min(a, b) => self.call("min", &[a, b], d),
-            Term::Select(p, a, b) | Term::BitsSelect(p, a, b) => {
-                let paren = self.open(outer, 0);
-                self.term(p, d, SUM);
-                self.push(" ? ");
-                self.term(a, d, SUM);
-                self.push(" : ");
-                self.term(b, d, SUM);
-                self.close(paren);
-            }
+            Term::Select(p, a, b) | Term::BitsSelect(p, a, b) => self.enclosed(outer > 0, |s| {
+                s.term(p, d, SUM);
+                s.push(" ? ");
+                s.term(a, d, SUM);
+                s.push(" : ");
+                s.term(b, d, SUM);
+            }),
             Term::OfInt { signed, bits } => {
                 self.call(if signed { "int" } else { "uint" }, &[bits], d);
             }
             Term::OfBits { fmt, bits } => self.call(&format!("as_{}", fmt.name()), &[bits], d),
             Term::Bool(b) => self.push(if b { "true" } else { "false" }),
-            Term::RCmp(op, a, b) => {
-                let s = match op {
-                    RCmp::Lt => " < ",
-                    RCmp::Le => " <= ",
-                    RCmp::Eq => " = ",
-                };
-                self.infix(s, 0, a, b, d, outer);
-            }
-            Term::Is(c, a) => {
-                let name = match c {
-                    Class::Nan => "is_nan",
-                    Class::PosInf => "is_inf",
-                    Class::NegInf => "is_minus_inf",
-                };
-                self.call(name, &[a], d);
-            }
+            Term::RCmp(op, a, b) => self.infix(order_of_reals(op), 0, a, b, d, outer),
+            Term::Is(c, a) => self.call(class(c), &[a], d),
             Term::Overflows(_, fmt, a) => self.call(&format!("overflows_{}", fmt.name()), &[a], d),
-            Term::ICmp(op, a, b) => {
-                let s = match op {
-                    ICmp::Eq => " = ",
-                    ICmp::ULt => " <u ",
-                    ICmp::ULe => " <=u ",
-                    ICmp::SLt => " <s ",
-                    ICmp::SLe => " <=s ",
-                };
-                self.infix(s, 0, a, b, d, outer);
-            }
+            Term::ICmp(op, a, b) => self.infix(order_of_integers(op), 0, a, b, d, outer),
             Term::Not(a) => self.call("not", &[a], d),
             Term::And(a, b) => self.call("and", &[a, b], d),
             Term::Or(a, b) => self.call("or", &[a, b], d),
             Term::Xor(a, b) => self.call("xor", &[a, b], d),
-            Term::BitsConst { value, .. } => {
-                let s = if value < 1 << 16 {
-                    value.to_string()
-                } else {
-                    format!("{value:#x}")
-                };
-                self.push(&s);
-            }
-            Term::Bytes { array, off, width } => {
-                let s = (self.name)(array, off, width as u64 / 8);
-                self.push(&s);
-            }
-            Term::Fresh { serial, .. } => {
-                let s = format!("unknown#{serial}");
-                self.push(&s);
-            }
+            Term::BitsConst { value, .. } if value < 1 << 16 => self.push(&value.to_string()),
+            Term::BitsConst { value, .. } => self.push(&format!("{value:#x}")),
+            Term::Bytes { array, off, width } => self.input(array, off, width.into()),
+            Term::Fresh { serial, .. } => self.push(&format!("unknown#{serial}")),
             Term::Poison { .. } => self.push("uninitialized"),
             Term::Word(word) => {
                 let name = word.operation(self.store).name();
@@ -318,34 +252,14 @@ impl Printer<'_> {
             }
             Term::Extract { bits, low, width } => {
                 self.term(bits, d, ATOM);
-                let s = format!("<{}:{}>", low as u32 + width as u32 - 1, low);
-                self.push(&s);
+                let high = low as u32 + width as u32 - 1;
+                self.push(&format!("<{high}:{low}>"));
             }
-            Term::BitsSum(list) => {
-                let paren = self.open(outer, 0);
-                self.products(list, " +i ", |s, a, b| {
-                    s.bits_product(a, b, d);
-                });
-                self.close(paren);
-            }
+            Term::BitsSum(list) => self.enclosed(outer > 0, |s| {
+                s.products(list, " +i ", |s, a, b| s.bits_product(a, b, d));
+            }),
             Term::BitsOp(op, a, b) => {
-                let s = match op {
-                    BitsOp::Add => " +i ",
-                    BitsOp::Mul => " *i ",
-                    BitsOp::And => " & ",
-                    BitsOp::Or => " | ",
-                    BitsOp::Xor => " ^ ",
-                    BitsOp::Shl => " << ",
-                    BitsOp::LShr => " >>u ",
-                    BitsOp::AShr => " >>s ",
-                    BitsOp::UDiv => " /u ",
-                    BitsOp::SDiv => " /s ",
-                    BitsOp::URem => " %u ",
-                    BitsOp::SRem => " %s ",
-                };
-                let paren = self.open(outer, 0);
-                self.bits_infix(s, a, b, d);
-                self.close(paren);
+                self.enclosed(outer > 0, |s| s.bits_infix(operation(op), a, b, d));
             }
             Term::OfBool { p, .. } => self.call("bit", &[p], d),
             Term::Clamp {
@@ -353,10 +267,76 @@ impl Printer<'_> {
                 signed,
                 real,
             } => {
-                let name = format!("{}{width}", if signed { "s" } else { "u" });
-                self.call(&name, &[real], d);
+                let sign = if signed { "s" } else { "u" };
+                self.call(&format!("{sign}{width}"), &[real], d);
             }
         }
+    }
+}
+
+/// The name of a function of a real.
+fn function(f: Fun) -> &'static str {
+    match f {
+        Fun::Sqrt => "sqrt",
+        Fun::Rsqrt => "rsqrt",
+        Fun::Exp2 => "exp2",
+        Fun::Log2 => "log2",
+        Fun::Sin => "sin",
+        Fun::Cos => "cos",
+        Fun::Tanh => "tanh",
+        Fun::Erf => "erf",
+        Fun::Abs => "abs",
+        Fun::Floor => "floor",
+        Fun::Ceil => "ceil",
+        Fun::Trunc => "trunc",
+        Fun::RoundEven => "round",
+    }
+}
+
+/// The name of a class of floats.
+fn class(c: Class) -> &'static str {
+    match c {
+        Class::Nan => "is_nan",
+        Class::PosInf => "is_inf",
+        Class::NegInf => "is_minus_inf",
+    }
+}
+
+/// The sign of a comparison of reals.
+fn order_of_reals(op: RCmp) -> &'static str {
+    match op {
+        RCmp::Lt => " < ",
+        RCmp::Le => " <= ",
+        RCmp::Eq => " = ",
+    }
+}
+
+/// The sign of a comparison of bits.
+fn order_of_integers(op: ICmp) -> &'static str {
+    match op {
+        ICmp::Eq => " = ",
+        ICmp::ULt => " <u ",
+        ICmp::ULe => " <=u ",
+        ICmp::SLt => " <s ",
+        ICmp::SLe => " <=s ",
+    }
+}
+
+/// The sign of an operation on bits.
+fn operation(op: BitsOp) -> &'static str {
+    match op {
+        BitsOp::Add => " +i ",
+        BitsOp::Mul => " *i ",
+        BitsOp::And => " & ",
+        BitsOp::Or => " | ",
+        BitsOp::Xor => " ^ ",
+        BitsOp::Shl => " << ",
+        BitsOp::LShr => " >>u ",
+        BitsOp::AShr => " >>s ",
+        BitsOp::UDiv => " /u ",
+        BitsOp::SDiv => " /s ",
+        BitsOp::URem => " %u ",
+        BitsOp::SRem => " %s ",
     }
 }
 
