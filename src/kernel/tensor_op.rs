@@ -61,7 +61,7 @@ impl Lanes {
 }
 
 /// `.kind` of `tcgen05.mma`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TensorKind {
     /// f16 and bf16.
     F16,

@@ -11,7 +11,7 @@ use crate::kernel::Fmt;
 use super::{Float, Value, precision};
 
 /// Summands so far: multiples of 2^unit whose magnitudes are so many units together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AnyOrder {
     unit: i32,
     total: u128,

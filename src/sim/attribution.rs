@@ -12,6 +12,8 @@
 //! Hence a load and a store of one fragment are the same lane's, element by element, and order nothing wrongly
 //! done in place; that is an assumption, listed where it decides.
 
+use std::hash::{Hash, Hasher};
+
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Kernel, MatrixForm, Op};
@@ -20,6 +22,7 @@ use super::clock::{Clocks, Tick};
 use super::race::{Conflict, Finding, Report, SameWrite, View};
 use super::region::SHARED;
 use super::shadow::{Shadow, WarpAccess};
+use super::state::recorded;
 
 pub(super) mod exec;
 
@@ -35,7 +38,16 @@ pub(super) struct Held {
     pub report: Report,
 }
 
+recorded!(Rows { on } tables { last });
+
 impl Held {
+    /// Hashes what is followed beside the order of another attribution.
+    pub(super) fn record<H: Hasher>(&self, clocks: &Clocks, h: &mut H) {
+        let Held { shadow, report } = self;
+        shadow.record(clocks, h);
+        report.hash(h);
+    }
+
     /// Nothing has been accessed; `None` for a kernel without collectives on rows.
     pub(super) fn new(kernel: &Kernel, clocks: &Clocks) -> Option<Held> {
         let rows = |op: &Op| matches!(op, Op::Ldmatrix { .. } | Op::Stmatrix { .. });

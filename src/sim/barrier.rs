@@ -80,7 +80,7 @@ pub struct Wake {
 }
 
 /// Where lanes of a warp arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The warp.
     pub warp: u32,
@@ -169,14 +169,14 @@ pub struct Blocked {
 }
 
 /// The arrival of a warp.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 struct Arrival {
     place: Place,
     at: Tick,
 }
 
 /// Lanes that wait for the rest of their warp.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 struct Partial {
     id: u32,
     count: Option<u32>,
@@ -186,7 +186,7 @@ struct Partial {
 }
 
 /// One named barrier.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Hash)]
 struct Named {
     arrivals: SmallVec<[Arrival; 4]>,
     snapshots: Vec<Arc<Snapshot>>,
@@ -201,7 +201,7 @@ struct Named {
 }
 
 /// All barriers of a CTA.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub struct Barriers {
     /// The number of the CTA.
     cta: u32,

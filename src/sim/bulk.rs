@@ -22,7 +22,7 @@ use super::warp::LANES;
 mod exec;
 
 /// A copy to global memory that is not waited for yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Issued {
     reads: Actor,
     writes: Actor,
@@ -32,7 +32,7 @@ struct Issued {
 }
 
 /// The copies of a warp to global memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Bulk {
     issued: Vec<Issued>,
     committed: [u32; LANES],

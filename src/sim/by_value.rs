@@ -24,6 +24,7 @@ use crate::term::TermId;
 use super::Tid;
 use super::clock::{Clocks, Tick};
 use super::region::RegionId;
+use super::state::recorded;
 
 mod exec;
 
@@ -31,7 +32,7 @@ mod exec;
 const MAX_READS: usize = 1 << 16;
 
 /// An element that a thread of interest read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Read {
     thread: Tid,
     off: u64,
@@ -56,6 +57,10 @@ pub(super) struct ByValue {
     tested: FxHashMap<(TermId, u32), bool>,
     failed: bool,
 }
+
+recorded!(ByValue { listed, waiting, failed }
+    tables { reads }
+    beside { loads: "said once", threads: "said once", tested: "of terms" });
 
 impl ByValue {
     /// For loads that raced.

@@ -20,11 +20,13 @@
 //! no promise from the manual about its memory accesses; [`Clocks::ordered`] leaves these edges
 //! out and [`Clocks::exit_ordered`] counts them.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::Tid;
+use super::state;
 
 mod agent;
 mod apart;
@@ -52,7 +54,7 @@ pub const MAX_WARPS: usize = 32;
 pub type Lanes = SmallVec<[u32; MAX_WARPS]>;
 
 /// Who made an access: a thread (its rank in the CTA), or an asynchronous agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Actor(pub u32);
 
 impl From<Tid> for Actor {
@@ -62,8 +64,20 @@ impl From<Tid> for Actor {
 }
 
 /// A value of the CTA's counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tick(pub u32);
+
+impl Hash for Actor {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        state::numbered(state::AGENT, self.0, h);
+    }
+}
+
+impl Hash for Tick {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        state::numbered(state::TICK, self.0, h);
+    }
+}
 
 /// The clocks of all threads and agents of a CTA.
 #[derive(Clone)]
@@ -89,6 +103,42 @@ pub struct Clocks {
     /// Clocks that see more edges than this one.
     layers: Vec<(Layer, Clocks)>,
     apart: apart::Apart,
+}
+
+impl Hash for Clocks {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        let Clocks {
+            shape: _, // Said once, before the run.
+            now: _,   // Numbers of what is new.
+            floor,
+            live,
+            base,
+            intra,
+            full,
+            fulls: _, // Derived.
+            published,
+            exits,
+            agents,
+            heritage,
+            layers,
+            apart,
+        } = self;
+        live.hash(h);
+        // What lies below the floor is known as well as the floor.
+        let known = |row: &[u32], h: &mut H| row.iter().for_each(|t| Tick(*t.max(floor)).hash(h));
+        known(base, h);
+        intra.iter().for_each(|row| known(row, h));
+        for row in full {
+            row.is_some().hash(h);
+            row.iter().for_each(|row| known(row, h));
+        }
+        known(published, h);
+        exits.hash(h);
+        agents.record(self, h);
+        heritage.hash(h);
+        layers.hash(h);
+        apart.hash(h);
+    }
 }
 
 impl Clocks {

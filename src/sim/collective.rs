@@ -13,7 +13,7 @@ use super::warp::LANES;
 mod exec;
 
 /// The lanes of a warp that wait in a collective.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Meeting {
     keys: [Option<Key>; LANES],
 }
@@ -27,7 +27,7 @@ impl Default for Meeting {
 }
 
 /// What lanes must agree on to meet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     mask: u32,
     kind: u32,

@@ -22,7 +22,7 @@ mod exec;
 type Part = (TermId, u64);
 
 /// Copies that one instruction of a warp issued and that are not waited for yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Issued {
     agents: Actor,
     mask: u32,
@@ -31,7 +31,7 @@ struct Issued {
 }
 
 /// The copies of a warp that are under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Copies {
     issued: Vec<Issued>,
     committed: [u32; LANES],

@@ -24,7 +24,7 @@ use super::warp::{LANES, lanes};
 mod exec;
 
 /// What a run knows of the launches before it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Dependents {
     /// Stands for the launches before; none in a kernel without `griddepcontrol`.
     before: Option<Actor>,

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Access, Kernel, Op, Sem};
+use crate::sim::state::recorded;
 
 use super::Tid;
 use super::clock::{Clocks, Snapshot};
@@ -41,6 +42,8 @@ pub(super) struct Fences {
     /// What strong writes have published at each four-byte word.
     words: FxHashMap<(RegionId, u64), Vec<Arc<Snapshot>>>,
 }
+
+recorded!(Fences { present } tables { last, seen, words });
 
 fn orders(sem: Sem) -> bool {
     matches!(sem, Sem::Acquire | Sem::Release | Sem::AcqRel | Sem::Sc)

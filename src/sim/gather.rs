@@ -11,6 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::sim::state::recorded;
 use crate::spec::Origin;
 use crate::term::gather::Fit;
 use crate::term::{ArrayId, Term, TermId};
@@ -48,7 +49,7 @@ pub(crate) struct Chosen {
 }
 
 /// Accesses to one object at constant distances from one place that data choose.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gather {
     /// The object.
     pub object: Object,
@@ -98,6 +99,10 @@ pub(crate) struct Gathers {
     pub(super) passed: FxHashMap<(usize, usize), TermId>,
     usable: FxHashMap<TermId, bool>,
 }
+
+recorded!(Gathers {}
+    tables { passed }
+    beside { list: "owed", known: "derived", usable: "of terms" });
 
 impl Gathers {
     /// What was accessed.

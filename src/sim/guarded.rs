@@ -17,6 +17,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Pc;
+use crate::sim::state::recorded;
 use crate::term::enumerate::Cases;
 use crate::term::{ArrayId, TermId};
 
@@ -35,7 +36,7 @@ const WIDEST: u64 = 32;
 type Key = (Pc, Tid, RegionId, u64);
 
 /// The latest access of a thread to an address by one instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Seen {
     tick: u32,
     bytes: u32,
@@ -86,6 +87,10 @@ pub(crate) struct Guarded {
     /// Further examples, at other places.
     more: Vec<(Finding, (TermId, TermId))>,
 }
+
+recorded!(Guarded { full }
+    tables { seen }
+    beside { cases: "derived", conds: "of terms", more: "found" });
 
 impl Guarded {
     /// The condition of one side of a pair at a byte; `yes` for an access without one.

@@ -9,6 +9,7 @@ mod core;
 mod findings;
 mod fixed;
 mod spaces;
+mod state;
 mod sync;
 mod tasks;
 mod threads;

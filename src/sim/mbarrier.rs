@@ -22,6 +22,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{AsyncOp, AtomOp, IntTy, NumTy, Op, Pc, WaitFor};
+use crate::sim::state::recorded;
 use crate::term::TermId;
 
 use super::clock::{Actor, Carried, EventId, Snapshot, Tick};
@@ -54,7 +55,7 @@ pub(super) const TOUCH: Kind = Kind::Atomic {
 };
 
 /// One phase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct Phase {
     arrivals: Vec<Party>,
     released: Vec<Head>,
@@ -73,7 +74,7 @@ struct Phase {
 }
 
 /// An object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct Object {
     /// What its bytes hold while nobody overwrites them.
     content: TermId,
@@ -96,7 +97,7 @@ impl Object {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Waiter {
     w: usize,
     lane: usize,
@@ -119,6 +120,10 @@ pub(super) struct Objects {
     /// The operation that lanes execute now.
     issued: Option<Issued>,
 }
+
+recorded!(Objects { learned, met, overtaken, issued } 
+    tables { at, ended }
+    beside { states: "of terms", polls: "said of the text" });
 
 impl Objects {
     /// True if the CTA has objects.

@@ -16,6 +16,7 @@ use crate::term::left::{self, piece_bytes};
 use crate::term::{ArrayId, Left, TermId};
 
 use super::address::provenance::Prov;
+use super::state::recorded;
 use super::val::{Val, is_number};
 use super::value::Values;
 use super::warp::{LANES, lanes};
@@ -36,7 +37,7 @@ const KIND_SHIFT: u32 = 60;
 const VAL_MASK: u64 = (1 << KIND_SHIFT) - 1;
 
 /// What a region is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegionKind {
     /// An array of the pair.
     Array(ArrayId),
@@ -49,7 +50,7 @@ pub enum RegionKind {
 }
 
 /// What bytes hold before the kernel writes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Initial {
     /// The input bytes of the array.
     Symbols(ArrayId),
@@ -93,7 +94,7 @@ pub struct Region {
 }
 
 /// What a word carries of bases.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Carried {
     prov: Prov,
     /// The store that put it there.
@@ -114,7 +115,25 @@ const NO_PAGE: u32 = u32::MAX;
 /// Pages below this number are found by index, the others by hashing.
 const DENSE_PAGES: u64 = 1 << 16;
 
+recorded!(Region { kind, initial, known, extent, read_only, keeps }
+    tables { carried }
+    beside { pages: "places", dense: "places", sparse: "places", left: "no instruction changes it" });
+
 impl Region {
+    /// The words that are not as they were before the first write, with what they hold and which bytes were written.
+    pub(super) fn words(&self) -> impl Iterator<Item = (u64, u64, u8)> {
+        let dense = (0..).zip(&self.dense).map(|(page, at)| (page, *at));
+        let mut sparse: Vec<(u64, u32)> = self.sparse.iter().map(|(p, at)| (*p, *at)).collect();
+        sparse.sort_unstable();
+        let pages = dense.chain(sparse).filter(|(_, at)| *at != NO_PAGE);
+        pages.flat_map(|(page, at)| {
+            let Page { cells, written, .. } = &self.pages[at as usize];
+            let words = (page * PAGE as u64..).zip(cells.iter().zip(written.iter()));
+            let words = words.map(|(word, (cell, written))| (word, *cell, *written));
+            words.filter(|(_, cell, written)| (*cell, *written) != (0, 0))
+        })
+    }
+
     /// An untouched region.
     pub fn new(kind: RegionKind, initial: Initial, extent: Option<u64>) -> Self {
         Region {

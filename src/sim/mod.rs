@@ -88,6 +88,7 @@ pub(crate) mod schedule;
 mod setup;
 pub mod shadow;
 pub mod sign;
+mod state;
 mod step;
 mod stop;
 pub(crate) mod store;

@@ -5,6 +5,8 @@
 //! so reads of an array are tracked only from the start of a run in which that array is known to
 //! be written; the first run that writes an array after untracked reads of it is started again.
 
+use std::hash::{Hash, Hasher};
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::{Inst, Kernel, Op, Pc};
@@ -19,6 +21,7 @@ use super::proxy::Through;
 use super::race::{self, By, Kind, Report, SameWrite, View};
 use super::region::{RegionId, SHARED, region_of};
 use super::shadow::{Shadow, WarpAccess};
+use super::state::Unordered;
 use super::warp::{LANES, lanes};
 
 mod exec;
@@ -105,6 +108,46 @@ impl<'a> Batch<'a> {
     /// The bytes of each lane.
     fn bytes(&self) -> u64 {
         u64::from(self.elems.0 * self.elems.1)
+    }
+}
+
+impl Hash for Order {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        let Order {
+            clocks,
+            shadows,
+            report,
+            tracked,
+            read_untracked,
+            warp_sync: _, // Said once, before the run.
+            agent,
+            through,
+            proxies,
+            nc_reads,
+            nc_writes,
+            nc_pairs: _, // Beside: found.
+            has_nc: _,   // Said once, before the run.
+            view,
+            by,
+            held,
+            rows,
+            by_value,
+        } = self;
+        clocks.hash(h);
+        for (region, shadow) in (0..).map(RegionId).zip(shadows) {
+            if let Some(shadow) = shadow {
+                region.hash(h);
+                shadow.record(clocks, h);
+            }
+        }
+        report.hash(h);
+        (tracked, read_untracked, agent, through).hash(h);
+        proxies.hash(h);
+        nc_reads.unordered(h);
+        nc_writes.unordered(h);
+        (view, by).hash(h);
+        held.iter().for_each(|held| held.record(clocks, h));
+        (rows, by_value).hash(h);
     }
 }
 

@@ -27,6 +27,7 @@ use rustc_hash::FxHashMap;
 use super::Tid;
 use super::clock::{Actor, Clocks, Snapshot, Tick};
 use super::region::{RegionId, SHARED};
+use super::state::recorded;
 use super::warp::{LANES, lanes};
 use crate::kernel::{AsyncOp, ClusterOp, Kernel, Pc};
 
@@ -38,7 +39,7 @@ pub(super) use check::Reader;
 pub(super) use maps::MapStep;
 
 /// Which operation writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Through {
     /// A thread, by itself.
     #[default]
@@ -58,7 +59,7 @@ pub(super) enum Through {
 }
 
 /// The last write of a word through the generic proxy.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub(super) struct Written {
     /// Its number; 0 is none.
     number: u64,
@@ -75,7 +76,7 @@ pub(super) struct Written {
 }
 
 /// A fence of a thread that knew the end of an asynchronous write.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct After {
     who: u32,
     tick: Tick,
@@ -84,7 +85,7 @@ struct After {
 }
 
 /// What agents of the generic proxy wrote that stands in memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Copied {
     lanes: u32,
     /// How many words.
@@ -95,7 +96,7 @@ struct Copied {
 }
 
 /// A fence of a thread, and what the thread knew.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct Fenced {
     number: u64,
     tick: Tick,
@@ -133,6 +134,12 @@ pub(super) struct Proxies {
     /// When objects were made, by offset.
     made: FxHashMap<u64, Written>,
 }
+
+recorded!(Fences {} tables { by });
+
+recorded!(Proxies { on, shared, global, inits, map_releases, reads }
+    tables { pages, copied, map_acquires, made }
+    beside { number: "numbers what is new" });
 
 impl Proxies {
     /// Nothing written; idle if the kernel reads nothing through the async proxy.

@@ -20,10 +20,11 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 
 use super::Tid;
+use super::state::recorded;
 use crate::kernel::{AtomOp, NumTy, Pc};
 
 /// Which attribution is followed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum View {
     /// Both: what is accessed by a lane for itself.
     #[default]
@@ -169,7 +170,7 @@ pub fn rule(a: Kind, b: Kind, same: bool) -> Rule {
 }
 
 /// One side of a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Party {
     /// The thread, or the issuer of the agent.
     pub thread: Tid,
@@ -204,7 +205,7 @@ pub struct Finding {
 }
 
 /// Two unordered plain writes of exactly the same bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SameWrite {
     /// The region.
     pub region: RegionId,
@@ -258,6 +259,10 @@ pub struct Report {
     /// True if two accesses were taken to be ordered because the same unnamed lane makes both.
     pub same_lane: bool,
 }
+
+recorded!(Report { same, each, always_each, met }
+    tables { apart }
+    beside { findings: "found", readers: "found", races: "found", possible: "drained", same_lane: "found" });
 
 impl Report {
     /// Findings in the order in which they were first seen.

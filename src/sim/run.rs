@@ -319,8 +319,10 @@ impl Core<'_> {
 
 impl Machine<'_> {
     fn run_all(&mut self) -> Result<(), Stop> {
+        let mut number = 0;
         loop {
-            let (progress, lives) = self.run_round()?;
+            number += 1;
+            let (progress, lives) = self.run_again(number)?;
             if !lives {
                 return self.all_ended();
             }
@@ -346,7 +348,7 @@ impl Machine<'_> {
     }
 
     /// Runs each warp as far as it gets: whether any stepped, and whether any thread has not ended.
-    fn run_round(&mut self) -> Result<(bool, bool), Stop> {
+    pub(super) fn run_round(&mut self) -> Result<(bool, bool), Stop> {
         let mut progress = false;
         let first = match &mut self.core.threads.dice {
             Some(d) => d.below(self.core.threads.warps.len() as u64) as usize,

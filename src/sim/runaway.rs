@@ -11,7 +11,7 @@
 mod exec;
 
 /// Accesses out of bounds so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Runaway {
     /// All of them.
     outside: u64,

@@ -13,7 +13,7 @@ const LONGEST_TURN: u64 = 48;
 
 /// A source of choices: xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift
 /// generators, scrambled").
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Dice(u64);
 
 impl Dice {

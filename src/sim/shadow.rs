@@ -16,6 +16,8 @@
 //! Not claimed: that every pair is reported once a cell has a race; at least one pair of each
 //! racing access is.
 
+use std::hash::{Hash, Hasher};
+
 use rustc_hash::FxHashMap;
 
 use super::Tid;
@@ -126,6 +128,34 @@ struct Access<'a> {
 }
 
 impl Shadow {
+    /// Hashes the accesses with which one that comes may be unordered.
+    pub fn record<H: Hasher>(&self, clocks: &Clocks, h: &mut H) {
+        let Shadow {
+            region: _, // Said once.
+            pages: Pages { near, far },
+            tables,
+            touched,
+            exited: _, // Derived.
+            quiet: _,
+        } = self;
+        touched.hash(h);
+        let mut far: Vec<(u64, &Page)> = far.iter().map(|(at, page)| (*at, &**page)).collect();
+        far.sort_unstable_by_key(|page| page.0);
+        let near = (0..)
+            .zip(near)
+            .filter_map(|(at, page)| Some((at, page.as_deref()?)));
+        for (at, page) in near.chain(far) {
+            for (i, cell) in (0u64..).zip(page.cells()) {
+                let mut list = cell.list(tables);
+                list.retain(|e| !clocks.all_settled(Actor(e.base), e.mask, Tick(e.tick)));
+                if !list.is_empty() {
+                    let byte = (at << PAGE_BITS) + (i << page.shift());
+                    (byte, page.shift(), list).hash(h);
+                }
+            }
+        }
+    }
+
     /// An empty shadow.
     pub fn new(region: RegionId, clocks: &Clocks) -> Shadow {
         Shadow {

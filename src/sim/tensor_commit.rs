@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::Tid;
 use super::clock::Actor;
+use crate::sim::state::recorded;
 
 mod exec;
 
@@ -24,6 +25,8 @@ pub(super) struct Commits {
     /// For each mbarrier the commits to it, each with those before it that track the same.
     to: FxHashMap<u64, Vec<(Actor, Vec<Actor>)>>,
 }
+
+recorded!(Commits {  } tables { since, to });
 
 impl Commits {
     /// A thread issued a product: its commits so far track less than those that follow.

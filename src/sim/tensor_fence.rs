@@ -19,18 +19,19 @@ use rustc_hash::FxHashMap;
 
 use super::Tid;
 use super::clock::{Actor, Clocks, Snapshot, Tick};
+use crate::sim::state::recorded;
 
 mod exec;
 
 /// `tcgen05.fence::before_thread_sync` of a thread.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Before {
     number: u64,
     at: Tick,
 }
 
 /// `tcgen05.fence::after_thread_sync` of a thread.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct After {
     at: Tick,
     snap: Arc<Snapshot>,
@@ -44,6 +45,8 @@ pub(super) struct TensorFences {
     /// The last one of a thread, which knows all that those before it knew.
     after: FxHashMap<Tid, After>,
 }
+
+recorded!(TensorFences {  } tables { before, after });
 
 impl TensorFences {
     /// The first fence of a thread after an operation of this number.

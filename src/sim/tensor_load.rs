@@ -25,7 +25,7 @@ use super::clock::{Actor, Tick};
 mod exec;
 
 /// A register that a load is writing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Late {
     pc: Pc,
     /// Lanes in which nobody has read it or waited for it.
@@ -50,7 +50,7 @@ pub(super) type Labels = FxHashMap<(RegId, u8), SmallVec<[Label; 1]>>;
 type Labelled = ((RegId, u8), SmallVec<[Label; 1]>);
 
 /// An access that took a register of a load, or something made of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Use {
     part: u16,
     lane: u8,
@@ -59,7 +59,7 @@ struct Use {
 }
 
 /// What became of the registers of a load.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Fate {
     w: usize,
     regs: Vec<RegId>,

@@ -25,6 +25,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::kernel::{AsyncOp, Kernel, Op, Pc, TensorKind};
+use crate::sim::state::recorded;
 use crate::term::TermId;
 
 use super::Tid;
@@ -43,7 +44,7 @@ pub(super) const ROWS: usize = 128;
 pub(super) const COLUMNS: usize = 512;
 
 /// How an operation touches cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Touch {
     /// `tcgen05.alloc` and `tcgen05.dealloc`.
     Manage,
@@ -88,7 +89,7 @@ impl Touch {
 }
 
 /// An operation that touched cells.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Done {
     pc: Pc,
     w: usize,
@@ -101,7 +102,7 @@ struct Done {
 }
 
 /// Columns that are allocated, or were.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Held {
     /// The number of the CTA.
     cta: usize,
@@ -112,7 +113,7 @@ pub(super) struct Held {
 }
 
 /// An allocation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Alloc {
     cta: usize,
     columns: usize,
@@ -162,6 +163,8 @@ pub(super) struct TensorMemory {
     /// Fences.
     pub(super) fences: TensorFences,
 }
+
+recorded!(TensorMemory { cells, written, read, done, number, held, freed, half, freeing, allocs, closed, commits, fences } tables { collected, fates, moving, products, carried });
 
 impl TensorMemory {
     /// An empty one; takes no memory where the kernel does not use it.

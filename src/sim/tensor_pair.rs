@@ -13,7 +13,7 @@ use super::clock::Actor;
 mod exec;
 
 /// A warp that waits for one of the other CTA of its pair.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Half {
     w: usize,
     name: &'static str,

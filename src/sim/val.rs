@@ -6,7 +6,7 @@ use crate::term::TermId;
 use super::open::OpenSum;
 
 /// The value of one lane of one register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Val {
     /// Known bits.
     Conc(u64),

@@ -19,6 +19,7 @@ use super::Site;
 use super::memo::{self, Memo};
 use super::open::OpenSums;
 use super::reach::Doubts;
+use super::state::State;
 use super::unwritten::Poisons;
 use super::val::{NOT_YET, Val};
 
@@ -131,6 +132,65 @@ pub struct Values {
 }
 
 impl Values {
+    /// Forgets what can be found again.
+    pub(super) fn forget(&mut self) {
+        self.memo = Default::default();
+        self.packed = Default::default();
+        self.intervals = Default::default();
+        self.factors = Default::default();
+        self.samples = Default::default();
+        self.apart = Default::default();
+        (self.one, self.bit_ones) = (None, [None; 2]);
+        self.extensions = Default::default();
+        self.consts = Default::default();
+        self.elements = Default::default();
+        self.singles = Default::default();
+        self.poisons = Default::default();
+        self.fresh_sites = Default::default();
+    }
+
+    /// Adds what a run goes on from.
+    pub(super) fn record(&self, state: &mut State) {
+        let Values {
+            wobble,
+            product,
+            unset_site: _, // Set before each use.
+            // Said once, before the run.
+            trees: _,
+            numbers: _,
+            omits: _,
+            first_fresh: _,
+            // Of terms.
+            store: _,
+            open: _,
+            narrow: _,
+            words: _,
+            halves: _,
+            doubts: _,
+            // Derived.
+            memo: _,
+            packed: _,
+            intervals: _,
+            factors: _,
+            samples: _,
+            apart: _,
+            one: _,
+            bit_ones: _,
+            extensions: _,
+            consts: _,
+            elements: _,
+            singles: _,
+            brought: _,
+            poisons: _,
+            // Beside, and numbers of what is new.
+            missed: _,
+            fresh: _,
+            fresh_sites: _,
+        } = self;
+        state.add("rounding at random", wobble);
+        state.add("a product of matrices", product);
+    }
+
     /// A symbol that nothing else equals, and the reason recorded for when it matters.
     pub(super) fn fresh_bits(&mut self, width: u8) -> TermId {
         let serial = self.fresh;

@@ -6,6 +6,7 @@
 use crate::kernel::{Guard, Pc, RegId};
 
 use super::address::provenance::Prov;
+use super::state::recorded;
 use super::val::{ABSENT_LANE, UNSET_LANE, Val};
 
 /// Lanes of a warp.
@@ -43,6 +44,9 @@ pub struct Warp {
     pub first: u32,
 }
 
+recorded!(Warp { sym, absent, carried, prov, pc, live, blocked, held, parked, overtaken, acted, first }
+    beside { regs: "places" });
+
 impl Warp {
     /// A warp whose lanes `0..lanes` stand at pc 0.
     pub fn new(regs: usize, lanes: u32, first: u32) -> Self {
@@ -65,6 +69,11 @@ impl Warp {
             acted: [0; LANES],
             first,
         }
+    }
+
+    /// Number of registers.
+    pub fn registers(&self) -> u32 {
+        self.regs.len() as u32
     }
 
     /// Lanes that can step.

@@ -13,13 +13,14 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Pc;
+use crate::sim::state::recorded;
 
 use super::clock::Tick;
 
 mod exec;
 
 /// An instruction that all warps of a warpgroup execute.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Alike {
     pub pc: Pc,
     /// The registers that it sets; products are told apart by their place.
@@ -38,8 +39,10 @@ pub(super) struct Registers {
     waiting: Vec<Waiting>,
 }
 
+recorded!(Registers { owned, done, waiting } tables { free });
+
 /// A warp that waits for registers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Waiting {
     w: usize,
     /// The number of its CTA.

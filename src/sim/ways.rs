@@ -14,6 +14,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::kernel::Pc;
+use crate::sim::state::recorded;
 use crate::term::TermId;
 
 pub(super) mod forks;
@@ -29,8 +30,10 @@ pub(super) struct Plan {
     holds: Vec<bool>,
 }
 
+recorded!(Plan { holds } tables { apart });
+
 /// What a run has decided so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Ways {
     plan: Option<Plan>,
     /// The conditions, and whether they hold.

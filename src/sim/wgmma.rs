@@ -19,6 +19,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{AsyncOp, GroupA, Op, Pc, RegId, Src};
+use crate::sim::state::recorded;
 
 use super::clock::EventId;
 use super::tensor_load::{Labels, Late};
@@ -49,8 +50,10 @@ pub(super) struct Own {
     wait: Option<u32>,
 }
 
+recorded!(Own { committed, waited, issued, wait } tables { busy, loading, labels, fenced });
+
 /// All products of a CTA that are under way.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Products {
     pub(super) warps: Vec<Own>,
     /// Registers of the warps.

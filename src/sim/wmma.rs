@@ -21,6 +21,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{Fragment, RegId};
+use crate::sim::state::recorded;
 
 use super::region::RegionId;
 use super::val::Val;
@@ -28,7 +29,7 @@ use super::val::Val;
 mod exec;
 
 /// What a register of a fragment is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Tag {
     what: Fragment,
     /// Which register of the fragment.
@@ -46,6 +47,8 @@ pub(super) struct Fragments {
     /// one whose lines overlap, which line.
     matrices: IndexSet<(Fragment, bool, RegionId, i64, u64, u32)>,
 }
+
+recorded!(Fragments { histories } tables { tags, matrices });
 
 impl Fragments {
     /// No fragments.

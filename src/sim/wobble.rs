@@ -9,7 +9,7 @@ use crate::kernel::{FloatMods, FloatOp, Fmt, NumTy, Op, Pc, Rnd};
 use crate::number;
 
 /// The instruction, and where the random numbers are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Wobble {
     pc: Pc,
     state: u64,

@@ -38,7 +38,7 @@ pub(super) struct Words {
 }
 
 /// The sums of floats that were added to a place in memory, where floats are words.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct FloatSums {
     /// How many there were.
     count: u32,

@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Space;
+use crate::sim::state::recorded;
 use crate::term::TermId;
 
 use super::super::region::RegionId;
@@ -73,7 +74,7 @@ pub(crate) const OWN_BITS: u8 = 18;
 const SHORT_BITS: u8 = 32;
 
 /// The object that a base is the base of, or a window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Base {
     /// The state space; [`Space::Generic`] for a window.
     pub space: Space,
@@ -137,7 +138,7 @@ pub(crate) enum Shape {
 }
 
 /// Where accesses through a provenance go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Landing {
     /// The base.
     pub base: BaseId,
@@ -154,7 +155,7 @@ pub(crate) struct Landing {
 }
 
 /// Why an address leads to no object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Astray {
     /// It is derived from no base of its state space.
     Nowhere,
@@ -163,7 +164,7 @@ pub(crate) enum Astray {
 }
 
 /// Offsets that are accessed through a base whose roundings are accessed too.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Touched {
     /// First.
     pub from: i64,
@@ -209,6 +210,27 @@ pub(crate) struct Provenances {
     /// Something was refused: nothing that follows is true of all layouts.
     pub refused: bool,
 }
+
+recorded!(Provenances { bases, refused }
+beside {
+    shapes: "of terms",
+    ids: "derived",
+    landings: "derived",
+    of_var: "said once",
+    of_region: "said once",
+    dynamic: "said once",
+    ranks: "said once",
+    roundings: "of terms",
+    multiples: "of terms",
+    by_layout: "of terms",
+    touched: "found",
+    taken: "found",
+    asked: "found",
+    declared: "said once",
+    assumed: "found",
+    used_alignment: "found",
+    used_said: "found",
+});
 
 /// The low bits of a number.
 pub(crate) fn low(bits: u8) -> u64 {

@@ -4,13 +4,15 @@
 //! joining event happens before. An agent therefore needs no clock: a join is recorded as a
 //! stamp of the joining thread, and asking about the agent is asking about these stamps.
 
+use std::hash::{Hash, Hasher};
+
 use smallvec::SmallVec;
 
-use super::{Actor, Shape, Tick, lanes};
-use crate::sim::Tid;
+use super::{Actor, Clocks, Shape, Tick, lanes};
+use crate::sim::{Tid, state};
 
 /// Who observed the end of agents of a block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 enum Join {
     /// Each lane of the mask that of its own agent.
     Own(u32, Tick),
@@ -22,7 +24,7 @@ enum Join {
 
 /// Something that ends agents and that many threads may observe: a phase of an mbarrier, a group
 /// of products of a warpgroup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventId(u32);
 
 impl EventId {
@@ -32,8 +34,14 @@ impl EventId {
     }
 }
 
+impl Hash for EventId {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        state::numbered(state::EVENT, self.0, h);
+    }
+}
+
 /// What an observation of an event says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Seen {
     /// That the event has come: an order of execution, not of data.
     Looked,
@@ -44,7 +52,7 @@ pub(super) enum Seen {
 }
 
 /// Lanes of a warp that observed an event.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Observed {
     warp: u32,
     mask: u32,
@@ -53,7 +61,7 @@ struct Observed {
 }
 
 /// The agents that one instruction of a warp forked, one for each lane.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 struct Block {
     warp: u32,
     joins: SmallVec<[Join; 1]>,
@@ -68,6 +76,24 @@ pub(super) struct Agents {
 }
 
 impl Agents {
+    /// Hashes the agents whose accesses may be unordered with what comes, and the events that may end some.
+    pub(super) fn record<H: Hasher>(&self, clocks: &Clocks, h: &mut H) {
+        let Agents {
+            shape,
+            blocks,
+            events,
+        } = self;
+        let width = shape.width();
+        let all = u32::MAX >> (32 - width);
+        for (base, block) in (0..).map(|i| Actor(self.first() + i * width)).zip(blocks) {
+            if !clocks.all_settled(base, all, clocks.now()) {
+                (base, block).hash(h);
+            }
+        }
+        let events = (0..).map(EventId).zip(events);
+        events.for_each(|(event, seen)| (event, seen).hash(h));
+    }
+
     pub(super) fn new(shape: Shape) -> Agents {
         Agents {
             shape,

@@ -8,6 +8,8 @@
 //! acquired. Ticks are those of [`Clocks`](super::Clocks), so that a release after an access is the first one above its
 //! stamp. Nothing is kept where nobody asks.
 
+use std::hash::{Hash, Hasher};
+
 use super::{Actor, Clocks, Tick};
 use crate::sim::Tid;
 
@@ -21,6 +23,23 @@ pub(super) struct Apart {
     /// When each thread last acquired, and when all did.
     taken: Vec<u32>,
     all_taken: u32,
+}
+
+impl Hash for Apart {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        let Apart {
+            all,
+            warps,
+            threads,
+            taken,
+            all_taken,
+        } = self;
+        let lists = warps.iter().chain(threads);
+        for list in lists.chain([all, taken, &vec![*all_taken]]) {
+            list.len().hash(h);
+            list.iter().for_each(|t| Tick(*t).hash(h));
+        }
+    }
 }
 
 impl Apart {

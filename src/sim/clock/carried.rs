@@ -22,9 +22,10 @@ use rustc_hash::FxHashMap;
 use super::agent::Seen;
 use super::{Clocks, EventId, Heard, Layer, Snapshot, lanes};
 use crate::sim::Tid;
+use crate::sim::state::recorded;
 
 /// What a thread knew when it issued an operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Carried {
     issuer: Tid,
     /// How many events it knew, in its own order.
@@ -35,7 +36,7 @@ pub struct Carried {
 }
 
 /// Events that a thread knows, in the order in which it learned them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Learned {
     known: Vec<(EventId, Seen)>,
     open: Vec<EventId>,
@@ -50,6 +51,8 @@ pub(super) struct Heritage {
     /// For each observer and issuer.
     taken: FxHashMap<(Tid, Tid), usize>,
 }
+
+recorded!(Heritage {} tables { of, taken });
 
 impl Clocks {
     /// A thread issues an operation whose end carries what the thread knows now.

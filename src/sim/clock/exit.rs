@@ -9,11 +9,12 @@
 //! The other half are the edges that the manual does not promise: a barrier that had to wait for
 //! an exit. They are kept as sets of known exits, each with the clock that the thread had.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Lanes, Shape, Snapshot};
+use super::{Lanes, Shape, Snapshot, Tick};
 
 /// What is known of an exited thread.
 #[derive(Clone, Debug)]
@@ -22,6 +23,17 @@ pub(super) struct Column {
     uniform: SmallVec<[(u32, u32); 1]>,
     /// For each observer, where they differ.
     ragged: Option<Box<[u32]>>,
+}
+
+impl Hash for Column {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        let Column { uniform, ragged } = self;
+        let uniform = uniform.iter().map(|(a, b)| (Tick(*a), Tick(*b)));
+        uniform.for_each(|pair| pair.hash(h));
+        ragged.is_some().hash(h);
+        let ragged = ragged.iter().flat_map(|row| row.iter());
+        ragged.for_each(|t| Tick(*t).hash(h));
+    }
 }
 
 impl Column {
@@ -64,6 +76,26 @@ pub(super) struct Exits {
     rows: Vec<Option<Arc<Lanes>>>,
     /// True when a row is in use.
     any_rows: bool,
+}
+
+impl Hash for Exits {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        let Exits {
+            shape: _, // Said once, before the run.
+            at,
+            columns,
+            pending,
+            log,
+            ragged,
+            frozen,
+            floor,
+            rows,
+            any_rows,
+        } = self;
+        at.iter().for_each(|t| Tick(*t).hash(h));
+        (columns, pending, log, ragged).hash(h);
+        (frozen, floor, rows, any_rows).hash(h);
+    }
 }
 
 impl Exits {

@@ -1,8 +1,9 @@
 //! What a release carries: the clock of a thread or warp at one moment.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Lanes, Shape};
+use super::{Lanes, Shape, Tick};
 
 /// The clock of a thread, or of all live lanes of a warp, when it released.
 #[derive(Clone, Debug)]
@@ -25,6 +26,33 @@ pub struct Snapshot {
     pub(super) exits: Option<Arc<Lanes>>,
     /// The same in each layer of the clocks.
     pub(super) layers: Vec<Arc<Snapshot>>,
+}
+
+impl Hash for Snapshot {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        let Snapshot {
+            tick,
+            floor,
+            warp,
+            base,
+            own,
+            full,
+            columns,
+            exits,
+            layers,
+        } = self;
+        let ticks = |all: &[u32], h: &mut H| all.iter().for_each(|t| Tick(*t).hash(h));
+        ticks(&[*tick, *floor], h);
+        warp.hash(h);
+        ticks(base, h);
+        ticks(own, h);
+        full.is_some().hash(h);
+        full.iter().for_each(|full| ticks(full, h));
+        let columns = columns.iter().map(|(t, at)| (*t, Tick(*at)));
+        columns.for_each(|column| column.hash(h));
+        exits.hash(h);
+        layers.hash(h);
+    }
 }
 
 impl Snapshot {

@@ -21,7 +21,7 @@ use super::super::mbarrier::heads::Head;
 mod exec;
 
 /// Lanes of a warp in the barrier.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 struct Of {
     /// Those that have arrived in the phase.
     arrived: u32,
@@ -32,7 +32,7 @@ struct Of {
 }
 
 /// The barrier of one cluster.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct ClusterBarrier {
     of: Vec<Of>,
     /// What arrivals of this phase released, and of the one before.

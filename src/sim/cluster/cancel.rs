@@ -14,6 +14,7 @@ use crate::answer::AssumptionKind;
 use crate::answer::kinds::ONE_SCHEDULE;
 use crate::kernel::{Addr, ClusterOp, Pc, Space, Src};
 use crate::sim::at::{LaneAt, site};
+use crate::sim::state::recorded;
 use crate::term::TermId;
 
 use super::super::clock::Actor;
@@ -31,7 +32,7 @@ use super::super::{DefectKind, Tid, UnknownKind};
 const BYTES: u32 = 16;
 
 /// What a request came to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Response {
     /// The first CTA of the cluster that was cancelled.
     pub(super) first: Option<[u32; 3]>,
@@ -48,6 +49,8 @@ pub(crate) struct Requests {
     /// The agent that wrote its response to the CTA that asked.
     told: Option<Actor>,
 }
+
+recorded!(Requests { made, failed, told } tables { responses });
 
 impl Machine<'_> {
     /// `clusterlaunchcontrol.try_cancel`.

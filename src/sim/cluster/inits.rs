@@ -16,6 +16,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::kernel::{AsyncOp, ClusterOp, Kernel};
+use crate::sim::state::recorded;
 
 use super::super::Tid;
 use super::super::clock::{Actor, Clocks, EventId};
@@ -23,7 +24,7 @@ use super::super::clock::{Actor, Clocks, EventId};
 mod exec;
 
 /// An initialisation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Init {
     w: usize,
     lane: usize,
@@ -42,6 +43,8 @@ pub(crate) struct Inits {
     /// The event with which an object was published.
     events: FxHashMap<u64, EventId>,
 }
+
+recorded!(Inits { on, open } tables { fenced, events });
 
 impl Inits {
     /// None yet.

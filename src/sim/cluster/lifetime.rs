@@ -26,7 +26,7 @@ use super::split;
 const KEPT: usize = 1 << 10;
 
 /// An access of the shared memory of another CTA.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Access {
     /// The number of the other CTA.
     to: usize,
@@ -45,7 +45,7 @@ struct Access {
 }
 
 /// Accesses of the shared memory of other CTAs whose end is still to be known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct Lifetimes {
     open: Vec<Access>,
     /// Lanes of each warp that know that their cluster has begun.

@@ -25,11 +25,12 @@ use rustc_hash::FxHashMap;
 use crate::kernel::{AsyncOp, ClusterOp, Kernel, Op, Scoped, TensorOp};
 use crate::sim::Tid;
 use crate::sim::clock::{Carried, Clocks, EventId, Heard, Layer, Snapshot, lanes};
+use crate::sim::state::recorded;
 
 mod exec;
 
 /// What a release published.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Head {
     pub(crate) snap: Arc<Snapshot>,
     /// The number of the CTA of the thread.
@@ -57,7 +58,7 @@ impl Head {
 }
 
 /// What a phase published, to those who see its end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Published {
     pub(super) heads: Vec<Head>,
     pub(super) event: EventId,
@@ -139,6 +140,8 @@ pub(crate) struct Patterns {
     /// Phases that a thread saw by relaxed waits, and how far these reach.
     seen: FxHashMap<Tid, Vec<(Arc<Published>, Scoped)>>,
 }
+
+recorded!(Patterns { on, copies } tables { fenced, seen });
 
 fn relaxed(op: &AsyncOp) -> bool {
     match op {

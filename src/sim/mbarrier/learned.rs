@@ -20,12 +20,13 @@
 use crate::answer::AssumptionKind;
 use crate::sim::Tid;
 use crate::sim::machine::{Machine, Tasks};
+use crate::sim::state::recorded;
 use crate::sim::warp::{LANES, lanes};
 
 use super::*;
 
 /// Lanes of a warp that met in a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Met {
     mask: u32,
     at: Tick,
@@ -42,6 +43,8 @@ pub(super) struct Meetings {
     /// The number that was asked for last.
     asked: std::cell::Cell<usize>,
 }
+
+recorded!(Meetings { warps, count } beside { asked: "a message" });
 
 impl Meetings {
     /// How many there were.

@@ -5,7 +5,7 @@ use crate::sim::machine::Machine;
 use super::*;
 
 /// Arrivals or waits of lanes of a warp.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Party {
     pub(super) base: u32,
     pub(super) mask: u32,
@@ -33,7 +33,7 @@ impl Party {
 }
 
 /// Lanes of a warp that execute an operation on mbarriers together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Issued {
     /// The number of the instruction among all of them.
     pub(super) when: u64,

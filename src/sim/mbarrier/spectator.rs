@@ -25,7 +25,7 @@ use crate::sim::{DefectKind, Site, WarningKind};
 use super::*;
 
 /// A wait that the end of the next phase may overtake.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Overtaken {
     w: usize,
     lane: u32,

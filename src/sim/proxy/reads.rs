@@ -17,12 +17,13 @@ use smallvec::SmallVec;
 use super::super::Tid;
 use super::super::clock::{Actor, Clocks, Tick};
 use super::super::region::{RegionId, SHARED};
+use super::super::state::recorded;
 use super::super::warp::{LANES, lanes};
 use super::{PAGE, Proxies, Written};
 use crate::kernel::{AsyncOp, BulkOp, ClusterOp, Kernel, Pc};
 
 /// The last read of a word by lanes of a warp, through the generic proxy.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Read {
     number: u64,
     warp: u32,
@@ -56,6 +57,8 @@ pub(super) struct Reads {
     /// The instructions of two such accesses.
     places: BTreeSet<(Pc, Pc)>,
 }
+
+recorded!(Reads { on, places } tables { pages, operands });
 
 impl Reads {
     /// Nothing read; idle in a kernel without asynchronous writes.

@@ -201,18 +201,30 @@ impl Cell {
         if self.link & LIST != 0 {
             return std::mem::take(&mut tables.lists[(self.link & INDEX) as usize]);
         }
+        let list = self.list(tables);
+        if self.link != 0 {
+            tables.free_record(self.link);
+        }
+        *self = Cell::default();
+        list
+    }
+
+    /// All accesses.
+    pub(super) fn list(&self, tables: &Tables) -> List {
+        if self.link & LIST != 0 {
+            return tables.lists[(self.link & INDEX) as usize].clone();
+        }
         let width = 1 << tables.shift;
         let mut list = List::new();
         if self.link == 0 && self.r_tick != 0 {
             list.push(plain_read(self.r_base, self.r_mask, self.r_tick, self.r_pc));
         }
         if self.link != 0 {
-            for (w, r) in tables.record(self.link).iter().enumerate() {
+            for (w, r) in tables.readers(self.link).iter().enumerate() {
                 if r.tick != 0 {
                     list.push(plain_read(w as u32 * width, r.mask, r.tick, r.pc));
                 }
             }
-            tables.free_record(self.link);
         }
         if self.w_tick != 0 {
             let lane = self.w_who % width;
@@ -227,7 +239,6 @@ impl Cell {
                 by: By::Lanes,
             });
         }
-        *self = Cell::default();
         list
     }
 

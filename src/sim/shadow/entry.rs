@@ -1,5 +1,7 @@
 //! One kind of access of some lanes of a warp, as the general case remembers it.
 
+use std::hash::{Hash, Hasher};
+
 use smallvec::SmallVec;
 
 use crate::kernel::Pc;
@@ -11,7 +13,7 @@ pub(super) const MAX_PC: u32 = 1 << 25;
 
 /// Which part of which element a cell is: log2 of the element's size, and the offset of the cell
 /// in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Extent(pub(super) u8);
 
 impl Extent {
@@ -44,6 +46,23 @@ pub(super) struct Entry {
 }
 
 pub(super) type List = SmallVec<[Entry; 2]>;
+
+impl Hash for Entry {
+    fn hash<H: Hasher>(&self, h: &mut H) {
+        let Entry {
+            base,
+            mask,
+            tick,
+            pc,
+            kind,
+            conditional,
+            extent,
+            by,
+        } = self;
+        (Actor(*base), mask, Tick(*tick), pc).hash(h);
+        (kind, conditional, extent, by).hash(h);
+    }
+}
 
 impl Entry {
     /// Adds the entry and discards those that it replaces.

@@ -48,6 +48,11 @@ impl Page {
         }
     }
 
+    /// The cells in order.
+    pub(super) fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
     /// All cells, if they are words.
     #[inline]
     pub(super) fn words(&mut self) -> Option<&mut [Cell]> {

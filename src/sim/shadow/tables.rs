@@ -48,6 +48,12 @@ impl Tables {
         &mut self.readers[((link & INDEX) * self.warps + warp) as usize]
     }
 
+    /// The reads of each warp, to look at.
+    pub(super) fn readers(&self, link: u32) -> &[Reader] {
+        let at = ((link & INDEX) * self.warps) as usize;
+        &self.readers[at..at + self.warps as usize]
+    }
+
     /// The reads of each warp.
     #[inline]
     pub(super) fn record(&mut self, link: u32) -> &mut [Reader] {

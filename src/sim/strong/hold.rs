@@ -24,7 +24,7 @@ use super::super::warp::LANES;
 mod exec;
 
 /// A lane that is held at an instruction, in the order of threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Waiting {
     /// Its warp.
     pub w: usize,
@@ -50,7 +50,7 @@ pub enum Ready {
 }
 
 /// A choice among steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
     /// Which was made.
     pub taken: u32,
@@ -65,7 +65,7 @@ pub struct Choice {
 }
 
 /// What a run chose.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Steps {
     /// The choices.
     pub choices: Vec<Choice>,
@@ -92,7 +92,7 @@ pub struct Plan {
 pub type Beside = (Waiting, (u64, usize));
 
 /// Lanes that are held, and the choices so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Held {
     stops: Vec<bool>,
     /// The lanes.

@@ -31,7 +31,7 @@ pub struct Key {
 }
 
 /// A strong write.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Write {
     /// Who wrote, and when.
     pub by: At,
@@ -62,7 +62,7 @@ pub struct Write {
 }
 
 /// A read, or the reading half of a read-modify-write.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Read {
     /// Who read, and when.
     pub by: At,
@@ -81,7 +81,7 @@ pub struct Read {
 }
 
 /// A word that strong accesses touch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Location {
     /// Its size in bytes.
     pub bytes: u32,

@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 
 use crate::kernel::awaits::{Awaits, awaits};
 use crate::kernel::{AtomOp, Kernel, Op, Pc, Scope, Sem};
+use crate::sim::state::recorded;
 
 use super::Tid;
 use super::clock::{Known, Tick, join};
@@ -40,7 +41,7 @@ mod relay;
 mod update;
 
 /// A thread and a stamp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct At {
     /// The thread.
     pub who: Tid,
@@ -49,7 +50,7 @@ pub struct At {
 }
 
 /// What a release publishes: to whom.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Head {
     /// The thread that releases.
     pub from: Tid,
@@ -60,7 +61,7 @@ pub struct Head {
 }
 
 /// Two accesses of strong kinds whose order is open.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Trouble {
     /// The earlier access of the run, and its thread.
     pub earlier: (Pc, Tid),
@@ -108,6 +109,10 @@ pub struct Strong {
     /// Lanes that are held, and the choices so far.
     pub held: hold::Held,
 }
+
+recorded!(Strong { on, locations, troubles, narrow, fences, observed, coarse, contended, conditional, doubtful, held } 
+    tables { fenced, seen, sequential }
+    beside { awaits: "said of the text" });
 
 impl Strong {
     /// Strong accesses are followed, and these choices made first.
