@@ -25,6 +25,7 @@ use super::address::provenance::Prov;
 use super::float::flush;
 use super::machine::{Core, Machine};
 use super::memory::extend;
+use super::place::Target;
 use super::race::Kind;
 use super::region::SHARED;
 use super::step::Under;
@@ -96,8 +97,7 @@ impl Core<'_> {
         place: (usize, usize, Pc),
         what: (AtomOp, NumTy, u8),
         cond: TermId,
-        old: Val,
-        b: Val,
+        [old, b]: [Val; 2],
         cas: Option<Val>,
     ) -> Result<Val, Stop> {
         let (op, ty, packed) = what;
@@ -208,6 +208,90 @@ impl Core<'_> {
             }
         }
     }
+
+    /// Makes an atomic on one element in one lane; gives what memory held, and what that carried where it is passed on.
+    #[inline]
+    fn atomic_one(
+        &mut self,
+        (w, pc): (usize, Pc),
+        (t, at): (&Target, u64),
+        what: (AtomOp, NumTy, u8),
+        (src, cas): (Src, Option<Src>),
+        by_sign: Option<(AtomOp, Fmt)>,
+    ) -> Result<(Val, Prov), Stop> {
+        let (op, ty, packed) = what;
+        let (lane, elem) = (t.lane, ty.bits() / 8 * packed as u32);
+        let ty = held_type(ty, packed);
+        // An exchange passes on what memory holds; any other operation works on a number.
+        let exchange = op == AtomOp::Exch && t.cond.is_none();
+        let (held, old) = match exchange {
+            true => (
+                self.memory.load_prov(t.region, at, elem),
+                self.load_value((w, lane, pc), t.region, at, ty),
+            ),
+            false => (
+                Prov::NONE,
+                self.load_one(LaneAt { w, lane, pc }, t.region, at, ty),
+            ),
+        };
+        let given = self.src_prov(w, src, lane);
+        if !exchange && !given.is_none() {
+            self.refuse_base(w, 1 << lane, pc);
+        }
+        let b = self.src(w, src, lane);
+        self.values.note_unset(w, pc);
+        let cas = cas.map(|c| self.src(w, c, lane));
+        let new = self.atomic_new((w, pc), (t, at), what, ([old, b], cas), by_sign)?;
+        self.threads.effects += u64::from(new != old);
+        match exchange {
+            true => self.put(t.region, (at, elem), Arg { v: new, p: given }, pc),
+            false => {
+                let region = &mut self.memory.regions[t.region.0 as usize];
+                region.store(&mut self.values, at, elem, new);
+            }
+        }
+        Ok((old, held))
+    }
+
+    /// The value that an atomic leaves in one element, which may be an extremum by its sign or happen under a condition.
+    fn atomic_new(
+        &mut self,
+        (w, pc): (usize, Pc),
+        (t, at): (&Target, u64),
+        what: (AtomOp, NumTy, u8),
+        ([old, b], cas): ([Val; 2], Option<Val>),
+        by_sign: Option<(AtomOp, Fmt)>,
+    ) -> Result<Val, Stop> {
+        let ((op, ty, packed), place) = (what, (w, t.lane, pc));
+        let word = match (ty, float_op(op)) {
+            (NumTy::Float(f), Some(op)) => {
+                self.atomic_word(place, (op, f, packed), (t.region, at), [old, b])
+            }
+            _ => None,
+        };
+        if let Some(by) = by_sign
+            && let Some(new) = self.after_extremum(by, (t.region, t.cond), [old, b])
+        {
+            return Ok(new);
+        }
+        match (word, t.cond) {
+            (Some(word), None) => Ok(word),
+            (Some(word), Some(cond)) => {
+                let bits = (ty.bits() * packed as u32) as u8;
+                Ok(self.values.select(cond, word, old, bits))
+            }
+            (None, None) => {
+                // A sum of singles outside of shared memory flushes subnormal numbers.
+                let flushes = self.values.numbers
+                    && (op, ty) == (AtomOp::Add, NumTy::Float(Fmt::F32))
+                    && t.region != SHARED;
+                let flushed = |v| if flushes { flush(v) } else { v };
+                let (old, b) = (flushed(old), flushed(b));
+                Ok(flushed(self.atomic_value(place, what, old, b, cas)?))
+            }
+            (None, Some(cond)) => self.guarded_value(place, what, cond, [old, b], cas),
+        }
+    }
 }
 
 impl Machine<'_> {
@@ -266,11 +350,7 @@ impl Machine<'_> {
             let order = dice.order();
             targets.sort_by_key(|t| order[t.lane]);
         }
-        let word = NumTy::Int(IntTy {
-            width: (elem * 8) as u8,
-            signed: false,
-        });
-        let ty = if *packed == 1 { access.ty } else { word };
+        let (what, ty) = ((*op, access.ty, *packed), held_type(access.ty, *packed));
         // The old values of the targets of a lane, of which one is its target.
         let mut olds: Vec<(TermId, Val)> = Vec::new();
         for (i, t) in targets.iter().enumerate() {
@@ -279,76 +359,12 @@ impl Machine<'_> {
             let last = targets.get(i + 1).is_none_or(|n| n.lane != t.lane);
             for (k, s) in srcs.iter().enumerate() {
                 let at = t.off as u64 + (k as u32 * elem) as u64;
-                // An exchange passes on what memory holds; any other operation works on a number.
-                let exchange = *op == AtomOp::Exch && t.cond.is_none();
-                let held = match exchange {
-                    true => self.core.memory.load_prov(t.region, at, elem),
-                    false => Prov::NONE,
-                };
-                let old = match exchange {
-                    true => self.core.load_value((w, t.lane, pc), t.region, at, ty),
-                    false => self.core.load_one(
-                        LaneAt {
-                            w,
-                            lane: t.lane,
-                            pc,
-                        },
-                        t.region,
-                        at,
-                        ty,
-                    ),
-                };
-                let given = self.core.src_prov(w, *s, t.lane);
-                if !exchange && !given.is_none() {
-                    self.core.refuse_base(w, 1 << t.lane, pc);
-                }
-                let b = self.core.src(w, *s, t.lane);
-                self.core.values.note_unset(w, pc);
-                let c = cas.map(|c| self.core.src(w, c, t.lane));
-                let what = (*op, access.ty, *packed);
-                // A sum of singles outside of shared memory flushes subnormal numbers.
-                let flushes = self.core.values.numbers
-                    && (*op, access.ty) == (AtomOp::Add, NumTy::Float(Fmt::F32))
-                    && t.region != SHARED;
-                let flushed = |v| if flushes { flush(v) } else { v };
-                let word = match (access.ty, float_op(*op)) {
-                    (NumTy::Float(f), Some(op)) => {
-                        let at = (t.region, at);
-                        self.core
-                            .atomic_word((w, t.lane, pc), (op, f, *packed), at, [old, b])
-                    }
-                    _ => None,
-                };
-                let ordered = by_sign
-                    .and_then(|by| self.core.after_extremum(by, (t.region, t.cond), [old, b]));
-                let new = match (ordered.or(word), t.cond) {
-                    (Some(new), _) if ordered.is_some() => new,
-                    (Some(word), None) => word,
-                    (Some(word), Some(cond)) => {
-                        self.core.values.select(cond, word, old, (elem * 8) as u8)
-                    }
-                    (None, None) => {
-                        let (old, b) = (flushed(old), flushed(b));
-                        flushed(self.core.atomic_value((w, t.lane, pc), what, old, b, c)?)
-                    }
-                    (None, Some(cond)) => {
-                        self.core
-                            .guarded_value((w, t.lane, pc), what, cond, old, b, c)?
-                    }
-                };
-                self.core.threads.effects += u64::from(new != old);
-                match exchange {
-                    true => self
-                        .core
-                        .put(t.region, (at, elem), Arg { v: new, p: given }, pc),
-                    false => self.core.memory.regions[t.region.0 as usize].store(
-                        &mut self.core.values,
-                        at,
-                        elem,
-                        new,
-                    ),
-                }
-                if let (Some(d), Some(cond)) = (dsts.get(k), t.cond) {
+                let operands = (*s, *cas);
+                let (old, held) =
+                    self.core
+                        .atomic_one((w, pc), (t, at), what, operands, by_sign)?;
+                let Some(d) = dsts.get(k) else { continue };
+                if let Some(cond) = t.cond {
                     olds.push((cond, old));
                     if last {
                         let of_this = olds.iter().skip(k).step_by(dsts.len());
@@ -356,7 +372,7 @@ impl Machine<'_> {
                         let old = self.core.values.choose(&of_this, (elem * 8) as u8);
                         self.core.atomic_result(w, t.lane, *d, old, ty);
                     }
-                } else if let Some(d) = dsts.get(k) {
+                } else {
                     self.core.atomic_result(w, t.lane, *d, old, ty);
                     self.core.set_prov(w, *d, 1 << t.lane, held);
                 }
@@ -366,6 +382,17 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The type of what an atomic loads: packed elements are one word.
+fn held_type(ty: NumTy, packed: u8) -> NumTy {
+    match packed {
+        1 => ty,
+        _ => NumTy::Int(IntTy {
+            width: (ty.bits() * packed as u32) as u8,
+            signed: false,
+        }),
     }
 }
 

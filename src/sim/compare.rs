@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, IntTy, NumTy, Op, Pc};
+use crate::kernel::{BoolOp, Cmp, FloatTest, Fmt, Guard, IntTy, NumTy, Op, Pc, Src};
 use crate::number;
 use crate::term::questions::{Asked, Question};
 use crate::term::{Class, RCmp, Term, TermId, encode_exact};
@@ -156,6 +156,45 @@ impl Core<'_> {
         t
     }
 
+    /// The operands of a comparison in a lane.
+    #[inline]
+    fn both(&mut self, (w, lane, pc): (usize, usize, Pc), a: Src, b: Src) -> (Val, Val) {
+        let (x, y) = (self.src(w, a, lane), self.src(w, b, lane));
+        if x == Val::Unset || y == Val::Unset {
+            self.values.note_unset(w, pc);
+        }
+        (x, y)
+    }
+
+    fn guard_term(&mut self, w: usize, g: Guard, lane: usize) -> TermId {
+        let k = self.truth(w, g, lane);
+        self.values.pred(k)
+    }
+
+    /// The truth value `r`, combined with that of a guard, as `set` writes it: all ones or 1.0 if it is true.
+    fn set_bits(
+        &mut self,
+        (w, lane): (usize, usize),
+        mut r: TermId,
+        combine: Option<(BoolOp, Guard)>,
+        dty: NumTy,
+    ) -> TermId {
+        if let Some((op, g)) = combine {
+            let k = self.guard_term(w, g, lane);
+            r = self.values.combine(op, r, k);
+        }
+        let width = dty.bits() as u8;
+        let yes = match dty {
+            NumTy::Float(f) => {
+                let one = BigRational::from_integer(BigInt::from(1));
+                encode_exact(f, &one).unwrap_or(0)
+            }
+            NumTy::Int(_) => u64::MAX >> (64 - width as u32),
+        };
+        let v = self.values.select(r, Val::Conc(yes), Val::Conc(0), width);
+        self.values.bits(v, width)
+    }
+
     /// `setp`, `set`, `testp`.
     pub(super) fn compare(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
         match op {
@@ -171,10 +210,7 @@ impl Core<'_> {
                 b,
             } => {
                 for lane in lanes(exec) {
-                    let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
-                    if x == Val::Unset || y == Val::Unset {
-                        self.values.note_unset(w, pc);
-                    }
+                    let (x, y) = self.both((w, lane, pc), *a, *b);
                     let (x, y) = match (ftz, ty) {
                         (true, NumTy::Float(Fmt::F32)) => (flush(x), flush(y)),
                         _ => (x, y),
@@ -190,8 +226,7 @@ impl Core<'_> {
                         (r, nr) = (h[0], h[1]);
                     }
                     if let Some((op, g)) = combine {
-                        let k = self.truth(w, *g, lane);
-                        let k = self.values.pred(k);
+                        let k = self.guard_term(w, *g, lane);
                         r = self.values.combine(*op, r, k);
                         nr = self.values.combine(*op, nr, k);
                     }
@@ -217,33 +252,16 @@ impl Core<'_> {
                 b,
             } => {
                 for lane in lanes(exec) {
-                    let (x, y) = (self.src(w, *a, lane), self.src(w, *b, lane));
-                    if x == Val::Unset || y == Val::Unset {
-                        self.values.note_unset(w, pc);
-                    }
+                    let (x, y) = self.both((w, lane, pc), *a, *b);
                     let rs = if *n == 1 {
                         let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
                         vec![self.comparison((w, lane, pc), cmp, (*ty, *ftz), x, y)]
                     } else {
                         self.halves((w, lane, pc), *cmp, (*ty, *ftz), x, y).to_vec()
                     };
-                    let width = dty.bits() as u8;
                     let mut parts = Vec::new();
-                    for mut r in rs {
-                        if let Some((op, g)) = combine {
-                            let k = self.truth(w, *g, lane);
-                            let k = self.values.pred(k);
-                            r = self.values.combine(*op, r, k);
-                        }
-                        let yes = match dty {
-                            NumTy::Float(f) => {
-                                let one = BigRational::from_integer(BigInt::from(1));
-                                encode_exact(*f, &one).unwrap_or(0)
-                            }
-                            NumTy::Int(_) => u64::MAX >> (64 - width as u32),
-                        };
-                        let v = self.values.select(r, Val::Conc(yes), Val::Conc(0), width);
-                        parts.push(self.values.bits(v, width));
+                    for r in rs {
+                        parts.push(self.set_bits((w, lane), r, *combine, *dty));
                     }
                     let t = self.values.store.concat(&parts);
                     let v = self.values.of_bits(t);

@@ -130,7 +130,7 @@ impl Values {
         self.store.fun(f, x)
     }
 
-    fn clamp_real(&mut self, x: TermId, to: Fmt, sat: bool, satfinite: bool, relu: bool) -> TermId {
+    fn clamp_real(&mut self, x: TermId, to: Fmt, [sat, satfinite, relu]: [bool; 3]) -> TermId {
         let x = self.saturate(x, sat, relu);
         let s = &mut self.store;
         if satfinite && let Some(m) = largest(to) {
@@ -146,6 +146,109 @@ impl Values {
             };
         }
         x
+    }
+
+    /// A number in another format; `x` is the number once it was rounded to an integer, if it was.
+    fn in_format(
+        &mut self,
+        (v, from, x): (Val, Fmt, TermId),
+        (rnd, clamps): (Rnd, [bool; 3]),
+        to: Fmt,
+    ) -> Val {
+        let y = self.clamp_real(x, to, clamps);
+        let t = self.convert_number((v, from, x), rnd, (to, y));
+        self.converted((v, from), (rnd, clamps), (to, t))
+    }
+
+    fn int_to_float(
+        &mut self,
+        (v, from): (Val, IntTy),
+        (rnd, clamps): (Rnd, [bool; 3]),
+        to: Fmt,
+    ) -> Val {
+        let b = self.bits(v, from.width);
+        let x = self.store.of_int(from.signed, b);
+        let y = self.clamp_real(x, to, clamps);
+        let t = self.convert_number((v, to, x), rnd, (to, y));
+        self.converted_int((b, from.signed), (rnd, clamps), (to, t))
+    }
+
+    /// The bits of a number that is packed with others, in the format of these.
+    fn narrowed_part(
+        &mut self,
+        pc: Pc,
+        (v, from): (Val, Fmt),
+        (rnd, clamps): (Rnd, [bool; 3]),
+        to: Fmt,
+    ) -> TermId {
+        let [_, satfinite, relu] = clamps;
+        let how = Narrowing {
+            rnd,
+            satfinite,
+            relu,
+            ..Narrowing::default()
+        };
+        if let Some(x) = self.narrow_number((from, to), &how, v) {
+            return self.store.bits(packed_bits(to), x);
+        }
+        if let Some(t) = self.convert_word(pc, (from, to), conversion(rnd, clamps), v) {
+            return self.field(t, 0, packed_bits(to));
+        }
+        let x = self.real(v, from);
+        let r = self.in_format((v, from, x), (rnd, clamps), to);
+        let b = self.bits(r, to.bits() as u8);
+        match packed_bits(to) {
+            n if u32::from(n) < to.bits() => self.store.extract(b, 0, n),
+            _ => b,
+        }
+    }
+
+    /// The bits of a packed number, of which `part` has as many as it is packed in, in a wider format.
+    fn widened_part(
+        &mut self,
+        pc: Pc,
+        (mut part, from): (TermId, Fmt),
+        relu: bool,
+        to: Fmt,
+    ) -> TermId {
+        let above = from.bits() as u8 - packed_bits(from);
+        if above > 0 {
+            let zero = self.store.bits(above, 0);
+            part = self.store.concat(&[part, zero]);
+        }
+        let v = self.of_bits(part);
+        let plain = Narrowing {
+            relu,
+            ..Narrowing::default()
+        };
+        if let Some(x) = self.narrow_number((from, to), &plain, v) {
+            return self.store.bits(to.bits() as u8, x);
+        }
+        let how = (Rnd::None, [false, false, relu]);
+        if let Some(t) = self.convert_word(pc, (from, to), conversion(how.0, how.1), v) {
+            return t;
+        }
+        let x = self.real(v, from);
+        let x = self.clamp_real(x, to, how.1);
+        let r = self.converted((v, from), how, (to, x));
+        self.bits(r, to.bits() as u8)
+    }
+
+    /// Two integers, saturated and packed below the low bits of a third.
+    fn pack_saturated(&mut self, [hi, lo, above]: [Val; 3], from: IntTy, to: IntTy) -> Val {
+        let [hi, lo] = [hi, lo].map(|v| {
+            let x = self.int_to_int(from, to, true, v, 32);
+            let b = self.bits(x, 32);
+            self.store.extract(b, 0, to.width)
+        });
+        let mut parts = vec![lo, hi];
+        let used = 2 * to.width;
+        if used < 32 {
+            let c = self.bits(above, 32);
+            parts.push(self.store.extract(c, 0, 32 - used));
+        }
+        let t = self.store.concat(&parts);
+        self.of_bits(t)
     }
 
     pub(super) fn int_to_int(
@@ -242,191 +345,136 @@ impl Core<'_> {
         self.values.int_to_int(t, t, false, v, width)
     }
 
+    /// `cvt` of known bits, or of a float that is followed as a word; `None` for any other value.
+    #[inline]
+    fn cvt_known(&mut self, pc: Pc, op: &Op, v: Val) -> Option<Val> {
+        if let Val::Conc(b) = v {
+            if let Op::Cvt {
+                from: NumTy::Int(f),
+                to: NumTy::Int(t),
+                sat,
+                dst,
+                ..
+            } = op
+            {
+                let x = int::cvt_int(*f, *t, *sat, b, self.width(*dst));
+                return Some(Val::Conc(x));
+            }
+            if !self.values.is_unfolded()
+                && let Some(x) = self.cvt_number(pc, op, b)
+            {
+                return Some(x);
+            }
+        }
+        self.cvt_word(pc, op, v)
+    }
+
+    /// `cvt` of any other value, as a register of a width holds it.
+    fn cvt(
+        &mut self,
+        at: (usize, usize, Pc),
+        (from, to): (NumTy, NumTy),
+        (rnd, clamps): (Rnd, [bool; 3]),
+        v: Val,
+        width: u8,
+    ) -> Val {
+        let v = match from {
+            NumTy::Int(_) => self.as_held(at, v),
+            NumTy::Float(_) => v,
+        };
+        let x = match (from, to) {
+            (NumTy::Float(f), NumTy::Float(t)) => {
+                let x = self.values.real(v, f);
+                let x = self.round_number(at, rnd, Arg::of(v, f, x));
+                self.values.in_format((v, f, x), (rnd, clamps), t)
+            }
+            (NumTy::Float(f), NumTy::Int(t)) => self.float_to_int(at, (f, t), rnd, v, width),
+            (NumTy::Int(f), NumTy::Float(t)) => self.values.int_to_float((v, f), (rnd, clamps), t),
+            (NumTy::Int(f), NumTy::Int(t)) => self.values.int_to_int(f, t, clamps[0], v, width),
+        };
+        // A 16-bit or narrower float in a wider register.
+        match x {
+            Val::Real(f, _) if f.bits() as u8 != width => self.values.of_bits_plain(x, width),
+            _ => x,
+        }
+    }
+
     /// `cvt`.
     pub(super) fn convert(&mut self, w: usize, exec: u32, pc: Pc, op: &Op) {
-        match op {
-            Op::Cvt {
-                from,
-                to,
-                rnd,
-                sat,
-                satfinite,
-                relu,
-                dst,
-                src,
-                ..
-            } => {
-                let width = self.width(*dst);
-                for lane in lanes(exec) {
+        for lane in lanes(exec) {
+            let (dst, v) = match op {
+                Op::Cvt {
+                    from,
+                    to,
+                    rnd,
+                    sat,
+                    satfinite,
+                    relu,
+                    dst,
+                    src,
+                    ..
+                } => {
                     let v = self.src(w, *src, lane);
-                    if let (Val::Conc(b), NumTy::Int(f), NumTy::Int(t)) = (v, from, to) {
-                        let x = int::cvt_int(*f, *t, *sat, b, width);
-                        self.set(w, *dst, lane, Val::Conc(x));
-                        continue;
-                    }
                     if v == Val::Unset {
                         self.values.note_unset(w, pc);
                     }
-                    if let Val::Conc(b) = v
-                        && !self.values.is_unfolded()
-                        && let Some(x) = self.cvt_number(pc, op, b)
-                    {
-                        self.set(w, *dst, lane, x);
-                        continue;
-                    }
-                    if let Some(x) = self.cvt_word(pc, op, v) {
-                        self.set(w, *dst, lane, x);
-                        continue;
-                    }
-                    let v = match from {
-                        NumTy::Int(_) => self.as_held((w, lane, pc), v),
-                        NumTy::Float(_) => v,
-                    };
-                    let x = match (from, to) {
-                        (NumTy::Float(f), NumTy::Float(t)) => {
-                            let x = self.values.real(v, *f);
-                            let from = Arg::of(v, *f, x);
-                            let x = self.round_number((w, lane, pc), *rnd, from);
-                            let y = self.values.clamp_real(x, *t, *sat, *satfinite, *relu);
-                            let r = self.values.convert_number((v, *f, x), *rnd, (*t, y));
-                            let clamps = [*sat, *satfinite, *relu];
-                            self.values.converted((v, *f), (*rnd, clamps), (*t, r))
-                        }
-                        (NumTy::Float(f), NumTy::Int(t)) => {
-                            self.float_to_int((w, lane, pc), (*f, *t), *rnd, v, width)
-                        }
-                        (NumTy::Int(f), NumTy::Float(t)) => {
-                            let b = self.values.bits(v, f.width);
-                            let x = self.values.store.of_int(f.signed, b);
-                            let y = self.values.clamp_real(x, *t, *sat, *satfinite, *relu);
-                            let r = self.values.convert_number((v, *t, x), *rnd, (*t, y));
-                            let clamps = [*sat, *satfinite, *relu];
-                            self.values
-                                .converted_int((b, f.signed), (*rnd, clamps), (*t, r))
-                        }
-                        (NumTy::Int(f), NumTy::Int(t)) => {
-                            self.values.int_to_int(*f, *t, *sat, v, width)
+                    let v = match self.cvt_known(pc, op, v) {
+                        Some(v) => v,
+                        None => {
+                            let how = (*rnd, [*sat, *satfinite, *relu]);
+                            let width = self.width(*dst);
+                            self.cvt((w, lane, pc), (*from, *to), how, v, width)
                         }
                     };
-                    // A 16-bit or narrower float in a wider register.
-                    let x = match x {
-                        Val::Real(f, _) if f.bits() as u8 != width => {
-                            self.values.of_bits_plain(x, width)
-                        }
-                        _ => x,
-                    };
-                    self.set(w, *dst, lane, x);
+                    (dst, v)
                 }
-            }
-            Op::CvtNarrow {
-                from,
-                to,
-                rnd,
-                satfinite,
-                relu,
-                dst,
-                parts,
-                ..
-            } => {
-                for lane in lanes(exec) {
+                Op::CvtNarrow {
+                    from,
+                    to,
+                    rnd,
+                    satfinite,
+                    relu,
+                    dst,
+                    parts,
+                    ..
+                } => {
                     self.values.note_unset(w, pc);
+                    let how = (*rnd, [false, *satfinite, *relu]);
                     let parts = parts.iter().map(|s| {
                         let v = self.src(w, *s, lane);
-                        let how = Narrowing {
-                            rnd: *rnd,
-                            satfinite: *satfinite,
-                            relu: *relu,
-                            ..Narrowing::default()
-                        };
-                        if let Some(x) = self.values.narrow_number((*from, *to), &how, v) {
-                            return self.values.store.bits(packed_bits(*to), x);
-                        }
-                        let mods = conversion(*rnd, [false, *satfinite, *relu]);
-                        if let Some(t) = self.values.convert_word(pc, (*from, *to), mods, v) {
-                            return self.values.field(t, 0, packed_bits(*to));
-                        }
-                        let x = self.values.real(v, *from);
-                        let y = self.values.clamp_real(x, *to, false, *satfinite, *relu);
-                        let t = self.values.convert_number((v, *from, x), *rnd, (*to, y));
-                        let how = (*rnd, [false, *satfinite, *relu]);
-                        let r = self.values.converted((v, *from), how, (*to, t));
-                        let b = self.values.bits(r, to.bits() as u8);
-                        match packed_bits(*to) {
-                            n if u32::from(n) < to.bits() => self.values.store.extract(b, 0, n),
-                            _ => b,
-                        }
+                        self.values.narrowed_part(pc, (v, *from), how, *to)
                     });
                     let parts: Vec<TermId> = parts.collect();
                     let t = self.values.store.concat(&parts);
                     let width = self.width(*dst);
-                    let v = self.values.of_bits_plain(Val::Bits(t), width);
-                    self.set(w, *dst, lane, v);
+                    (dst, self.values.of_bits_plain(Val::Bits(t), width))
                 }
-            }
-            Op::CvtUnpack2 {
-                from,
-                to,
-                relu,
-                dst,
-                src,
-            } => {
-                let n = packed_bits(*from);
-                for lane in lanes(exec) {
+                Op::CvtUnpack2 {
+                    from,
+                    to,
+                    relu,
+                    dst,
+                    src,
+                } => {
                     self.values.note_unset(w, pc);
+                    let n = packed_bits(*from);
                     let v = self.src(w, *src, lane);
                     let b = self.values.bits(v, 2 * n);
                     let parts = [0, n].map(|low| {
-                        let mut e = self.values.store.extract(b, low, n);
-                        let above = from.bits() as u8 - n;
-                        if above > 0 {
-                            let zero = self.values.store.bits(above, 0);
-                            e = self.values.store.concat(&[e, zero]);
-                        }
-                        let v = self.values.of_bits(e);
-                        let plain = Narrowing {
-                            relu: *relu,
-                            ..Narrowing::default()
-                        };
-                        if let Some(x) = self.values.narrow_number((*from, *to), &plain, v) {
-                            return self.values.store.bits(to.bits() as u8, x);
-                        }
-                        let mods = conversion(Rnd::None, [false, false, *relu]);
-                        if let Some(t) = self.values.convert_word(pc, (*from, *to), mods, v) {
-                            return t;
-                        }
-                        let x = self.values.real(v, *from);
-                        let x = self.values.clamp_real(x, *to, false, false, *relu);
-                        let how = (Rnd::None, [false, false, *relu]);
-                        let r = self.values.converted((v, *from), how, (*to, x));
-                        self.values.bits(r, to.bits() as u8)
+                        let part = self.values.store.extract(b, low, n);
+                        self.values.widened_part(pc, (part, *from), *relu, *to)
                     });
                     let t = self.values.store.concat(&parts);
-                    let v = self.values.of_bits(t);
-                    self.set(w, *dst, lane, v);
+                    (dst, self.values.of_bits(t))
                 }
-            }
-            Op::CvtPackSat { to, from, dst, src } => {
-                for lane in lanes(exec) {
+                Op::CvtPackSat { to, from, dst, src } => {
                     self.values.note_unset(w, pc);
                     let v = src.map(|s| self.src(w, s, lane));
-                    let half = |m: &mut Self, v: Val| {
-                        let x = m.values.int_to_int(*from, *to, true, v, 32);
-                        let b = m.values.bits(x, 32);
-                        m.values.store.extract(b, 0, to.width)
-                    };
-                    let (hi, lo) = (half(self, v[0]), half(self, v[1]));
-                    let mut parts = vec![lo, hi];
-                    let used = 2 * to.width;
-                    if used < 32 {
-                        let c = self.values.bits(v[2], 32);
-                        parts.push(self.values.store.extract(c, 0, 32 - used));
-                    }
-                    let t = self.values.store.concat(&parts);
-                    let v = self.values.of_bits(t);
-                    self.set(w, *dst, lane, v);
+                    (dst, self.values.pack_saturated(v, *from, *to))
                 }
-            }
-            _ => {}
+                _ => return,
+            };
+            self.set(w, *dst, lane, v);
         }
     }
 

@@ -14,7 +14,7 @@
 use crate::kernel::{Cmp, IntOp, IntTy};
 use crate::term::{BitsOp, ICmp, Sort, TermId, TermStore};
 
-use super::int::{self, mask, mode_selector};
+use super::int::{self, mask};
 
 mod count;
 mod logic;
@@ -62,22 +62,17 @@ pub fn symbolic(store: &mut TermStore, op: IntOp, ty: IntTy, args: [TermId; 4]) 
         let value = int::eval(op, ty, v).0;
         return Some(store.bits(int::result_width(op, ty), value));
     }
-    let [a, b, c] = [0, 1, 2].map(|i| at(store, args[i], w));
-    let s = store;
+    expression(store, op, ty, args)
+}
+
+/// [`symbolic`] where some operand is not known.
+fn expression(s: &mut TermStore, op: IntOp, ty: IntTy, args: [TermId; 4]) -> Option<TermId> {
+    let w = ty.width;
+    let [a, b, c] = [0, 1, 2].map(|i| at(s, args[i], w));
     Some(match op {
         IntOp::Add => s.bits_op(BitsOp::Add, a, b),
         IntOp::Sub => sub(s, a, b),
-        IntOp::AddSat | IntOp::SubSat => {
-            let wide = twice(w)?;
-            let (x, y) = (extend(s, a, ty.signed, wide), extend(s, b, ty.signed, wide));
-            let sum = if op == IntOp::AddSat {
-                s.bits_op(BitsOp::Add, x, y)
-            } else {
-                sub(s, x, y)
-            };
-            // Below zero or above twice the range at most: signed at twice the width.
-            saturate(s, sum, ty, wide)
-        }
+        IntOp::AddSat | IntOp::SubSat => saturated(s, op, ty, a, b)?,
         IntOp::MulLo => s.bits_op(BitsOp::Mul, a, b),
         IntOp::MulHi => mul_high(s, a, b, ty)?,
         IntOp::MulWide => mul_wide(s, a, b, ty)?,
@@ -89,16 +84,13 @@ pub fn symbolic(store: &mut TermStore, op: IntOp, ty: IntTy, args: [TermId; 4]) 
             let p = mul_high(s, a, b, ty)?;
             s.bits_op(BitsOp::Add, p, c)
         }
-        IntOp::MadHiSat | IntOp::Mad24HiSat => {
-            let p = if op == IntOp::MadHiSat {
-                mul_high(s, a, b, ty)?
-            } else {
-                mul24(s, a, b, ty, true)
-            };
-            let wide = twice(w)?;
-            let (x, y) = (extend(s, p, ty.signed, wide), extend(s, c, ty.signed, wide));
-            let sum = s.bits_op(BitsOp::Add, x, y);
-            saturate(s, sum, ty, wide)
+        IntOp::MadHiSat => {
+            let p = mul_high(s, a, b, ty)?;
+            saturated(s, op, ty, p, c)?
+        }
+        IntOp::Mad24HiSat => {
+            let p = mul24(s, a, b, ty, true);
+            saturated(s, op, ty, p, c)?
         }
         IntOp::MadWide => {
             let p = mul_wide(s, a, b, ty)?;
@@ -106,64 +98,37 @@ pub fn symbolic(store: &mut TermStore, op: IntOp, ty: IntTy, args: [TermId; 4]) 
             let c = at(s, args[2], wide);
             s.bits_op(BitsOp::Add, p, c)
         }
-        IntOp::Mul24Lo => mul24(s, a, b, ty, false),
-        IntOp::Mul24Hi => mul24(s, a, b, ty, true),
+        IntOp::Mul24Lo | IntOp::Mul24Hi => mul24(s, a, b, ty, op == IntOp::Mul24Hi),
         IntOp::Mad24Lo | IntOp::Mad24Hi => {
             let p = mul24(s, a, b, ty, op == IntOp::Mad24Hi);
             s.bits_op(BitsOp::Add, p, c)
         }
-        IntOp::AddCarry => {
-            let sum = s.bits_op(BitsOp::Add, a, b);
-            add_bit(s, sum, args[2], w)
-        }
+        IntOp::AddCarry => add_carry(s, a, b, args[2], w),
         IntOp::SubBorrow => {
             let k = carry_bit(s, args[2], w);
             let diff = sub(s, a, b);
             sub(s, diff, k)
         }
-        IntOp::MadLoCarry | IntOp::MadHiCarry => {
-            let p = if op == IntOp::MadLoCarry {
-                s.bits_op(BitsOp::Mul, a, b)
-            } else {
-                mul_high(s, a, b, ty)?
-            };
-            let sum = s.bits_op(BitsOp::Add, p, c);
-            add_bit(s, sum, args[3], w)
+        IntOp::MadLoCarry => {
+            let p = s.bits_op(BitsOp::Mul, a, b);
+            add_carry(s, p, c, args[3], w)
+        }
+        IntOp::MadHiCarry => {
+            let p = mul_high(s, a, b, ty)?;
+            add_carry(s, p, c, args[3], w)
         }
         IntOp::Sad => {
-            let p = less(s, a, b, ty);
-            let (x, y) = (sub(s, b, a), sub(s, a, b));
-            let d = s.select(p, x, y);
+            let d = distance(s, a, b, ty);
             s.bits_op(BitsOp::Add, c, d)
         }
-        IntOp::Div | IntOp::Rem => {
-            if s.as_bits(b).is_none_or(|v| v == 0) {
-                return None;
-            }
-            let op = match (op, ty.signed) {
-                (IntOp::Div, true) => BitsOp::SDiv,
-                (IntOp::Div, false) => BitsOp::UDiv,
-                (_, true) => BitsOp::SRem,
-                (_, false) => BitsOp::URem,
-            };
-            s.bits_op(op, a, b)
-        }
+        IntOp::Div | IntOp::Rem => divided(s, op, ty, a, b)?,
         IntOp::Abs => {
             let zero = s.bits(w, 0);
             let (p, n) = (s.icmp(ICmp::SLt, a, zero), neg(s, a));
             s.select(p, n, a)
         }
         IntOp::Neg => neg(s, a),
-        IntOp::Min | IntOp::MinRelu => {
-            let p = less(s, a, b, ty);
-            let m = s.select(p, a, b);
-            relu(s, m, ty, op == IntOp::MinRelu)
-        }
-        IntOp::Max | IntOp::MaxRelu => {
-            let p = less(s, a, b, ty);
-            let m = s.select(p, b, a);
-            relu(s, m, ty, op == IntOp::MaxRelu)
-        }
+        IntOp::Min | IntOp::MinRelu | IntOp::Max | IntOp::MaxRelu => extremum(s, op, ty, a, b),
         IntOp::And => s.bits_op(BitsOp::And, a, b),
         IntOp::Or => s.bits_op(BitsOp::Or, a, b),
         IntOp::Xor => s.bits_op(BitsOp::Xor, a, b),
@@ -173,55 +138,17 @@ pub fn symbolic(store: &mut TermStore, op: IntOp, ty: IntTy, args: [TermId; 4]) 
             let p = s.icmp(ICmp::Eq, a, zero);
             s.of_bool(w, p)
         }
-        IntOp::Shl | IntOp::Shr => {
-            let amount = shift_amount(s, args[1], w);
-            let op = match (op, ty.signed) {
-                (IntOp::Shl, _) => BitsOp::Shl,
-                (_, true) => BitsOp::AShr,
-                (_, false) => BitsOp::LShr,
-            };
-            s.bits_op(op, a, amount)
-        }
+        IntOp::Shl | IntOp::Shr => shifted(s, op, ty, a, args[1]),
         IntOp::ShfLClamp | IntOp::ShfLWrap | IntOp::ShfRClamp | IntOp::ShfRWrap => {
             permute::funnel(s, op, a, b, args[2])
         }
         IntOp::Lop3(table) => lop3(s, table, a, b, c),
-        IntOp::Prmt | IntOp::PrmtMode(_) => {
-            let control = s.as_bits(c)?;
-            let selector = match op {
-                IntOp::PrmtMode(mode) => mode_selector(mode, control),
-                _ => control as u16,
-            };
-            permute::prmt(s, a, b, selector)
-        }
-        IntOp::Bfe => {
-            let (pos, len) = (s.as_bits(args[1])?, s.as_bits(args[2])?);
-            if int::is_undefined(op, ty, [0, pos, len, 0]) {
-                return None;
-            }
-            permute::bfe(s, a, pos as u8, len as u8, ty)
-        }
-        IntOp::Bfi => {
-            let (pos, len) = (s.as_bits(args[2])?, s.as_bits(args[3])?);
-            if int::is_undefined(op, ty, [0, 0, pos, len]) {
-                return None;
-            }
-            permute::bfi(s, a, b, pos as u8, len as u8, w)
-        }
-        IntOp::SzextClamp | IntOp::SzextWrap => {
-            let n = s.as_bits(b)?;
-            match n & 31 {
-                _ if op == IntOp::SzextClamp && n >= 32 => a,
-                0 => s.bits(w, 0),
-                n => {
-                    let field = s.extract(a, 0, n as u8);
-                    extend(s, field, ty.signed, w)
-                }
-            }
-        }
+        IntOp::Prmt | IntOp::PrmtMode(_) => permute::prmt(s, op, a, b, c)?,
+        IntOp::Bfe => permute::bfe(s, a, [args[1], args[2]], ty)?,
+        IntOp::Bfi => permute::bfi(s, a, b, [args[2], args[3]], ty)?,
+        IntOp::SzextClamp | IntOp::SzextWrap => permute::szext(s, op, a, b, ty)?,
         IntOp::Dp4a(sa, sb) => {
-            let x = elements::<4>(s, a, (8, sa), 0);
-            let y = elements(s, b, (8, sb), 0);
+            let (x, y) = (elements::<4>(s, a, (8, sa), 0), elements(s, b, (8, sb), 0));
             dot(s, x, y, c)
         }
         IntOp::Dp2aLo(sa, sb) | IntOp::Dp2aHi(sa, sb) => {
@@ -287,8 +214,7 @@ pub fn symbolic_carry(
         _ => return None,
     };
     // The sum wraps if it is below an operand, or equal to it and one was carried in.
-    let sum = s.bits_op(BitsOp::Add, x, y);
-    let sum = add_bit(s, sum, carry, w);
+    let sum = add_carry(s, x, y, carry, w);
     let (below, same) = (s.icmp(ICmp::ULt, sum, x), s.icmp(ICmp::Eq, sum, x));
     let k = carry_truth(s, carry);
     let both = s.and(same, k);
@@ -411,13 +337,64 @@ fn at_most(s: &mut TermStore, a: TermId, b: TermId, ty: IntTy) -> TermId {
     s.icmp(if ty.signed { ICmp::SLe } else { ICmp::ULe }, a, b)
 }
 
-fn relu(s: &mut TermStore, a: TermId, ty: IntTy, apply: bool) -> TermId {
-    if !apply || !ty.signed {
-        return a;
+/// `min` and `max`, and with `.relu` no less than zero.
+fn extremum(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, b: TermId) -> TermId {
+    let p = less(s, a, b, ty);
+    let m = match op {
+        IntOp::Min | IntOp::MinRelu => s.select(p, a, b),
+        _ => s.select(p, b, a),
+    };
+    if !matches!(op, IntOp::MinRelu | IntOp::MaxRelu) || !ty.signed {
+        return m;
     }
     let zero = s.bits(ty.width, 0);
-    let p = s.icmp(ICmp::SLt, a, zero);
-    s.select(p, zero, a)
+    let p = s.icmp(ICmp::SLt, m, zero);
+    s.select(p, zero, m)
+}
+
+/// The sum, or for `sub.sat` the difference, cut to the range of the type.
+fn saturated(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, b: TermId) -> Option<TermId> {
+    let wide = twice(ty.width)?;
+    let (x, y) = (extend(s, a, ty.signed, wide), extend(s, b, ty.signed, wide));
+    let sum = if op == IntOp::SubSat {
+        sub(s, x, y)
+    } else {
+        s.bits_op(BitsOp::Add, x, y)
+    };
+    // Below zero or above twice the range at most: signed at twice the width.
+    Some(saturate(s, sum, ty, wide))
+}
+
+/// |a - b|.
+fn distance(s: &mut TermStore, a: TermId, b: TermId, ty: IntTy) -> TermId {
+    let p = less(s, a, b, ty);
+    let (x, y) = (sub(s, b, a), sub(s, a, b));
+    s.select(p, x, y)
+}
+
+/// `div` and `rem`, by a constant that is not zero.
+fn divided(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, b: TermId) -> Option<TermId> {
+    if s.as_bits(b).is_none_or(|v| v == 0) {
+        return None;
+    }
+    let op = match (op, ty.signed) {
+        (IntOp::Div, true) => BitsOp::SDiv,
+        (IntOp::Div, false) => BitsOp::UDiv,
+        (_, true) => BitsOp::SRem,
+        (_, false) => BitsOp::URem,
+    };
+    Some(s.bits_op(op, a, b))
+}
+
+/// `shl` and `shr`.
+fn shifted(s: &mut TermStore, op: IntOp, ty: IntTy, a: TermId, amount: TermId) -> TermId {
+    let amount = shift_amount(s, amount, ty.width);
+    let op = match (op, ty.signed) {
+        (IntOp::Shl, _) => BitsOp::Shl,
+        (_, true) => BitsOp::AShr,
+        (_, false) => BitsOp::LShr,
+    };
+    s.bits_op(op, a, amount)
 }
 
 /// A sum or difference in `wide` bits, signed, clamped to the range of a type of half the width.
@@ -504,7 +481,9 @@ fn carry_truth(s: &mut TermStore, carry: TermId) -> TermId {
     s.icmp(ICmp::Eq, k, one)
 }
 
-fn add_bit(s: &mut TermStore, sum: TermId, carry: TermId, width: u8) -> TermId {
+/// x + y + carry.
+fn add_carry(s: &mut TermStore, x: TermId, y: TermId, carry: TermId, width: u8) -> TermId {
+    let sum = s.bits_op(BitsOp::Add, x, y);
     let k = carry_bit(s, carry, width);
     s.bits_op(BitsOp::Add, sum, k)
 }

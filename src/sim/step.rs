@@ -8,7 +8,7 @@
 
 use crate::kernel::conditions::Seen;
 use crate::kernel::effects::Results;
-use crate::kernel::{Guard, Op, Pc};
+use crate::kernel::{Guard, Op, Pc, RegId, Scope, Sem};
 use crate::sim::at::{At, site};
 use crate::term::TermId;
 use crate::work;
@@ -162,6 +162,53 @@ impl Core<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A call of `vprintf`: it does nothing, and leaves any number as its result.
+    fn ignore_print(&mut self, At { w, exec, pc }: At, result: Option<u32>) {
+        if let Some(off) = result {
+            let site = site(pc, w, exec, "uses the result of vprintf");
+            let t = self.values.volatile_bits(32, site);
+            self.local_result(w, exec, off, t);
+        }
+        let site = site(pc, w, exec, "prints");
+        self.found.warn(WarningKind::Note, vec![site], || {
+            "a call of vprintf was ignored".into()
+        });
+    }
+
+    /// The kernel stops by its own will.
+    fn fail(&mut self, At { w, exec, pc }: At, what: &str) {
+        let site = site(pc, w, exec, what);
+        self.defect(DefectKind::Assertion, vec![site], || {
+            format!("the kernel {what}")
+        });
+    }
+
+    /// The run ends at an instruction that it cannot execute.
+    fn ends_at(
+        &mut self,
+        At { w, exec, pc }: At,
+        kind: UnknownKind,
+        here: &str,
+        why: String,
+    ) -> Stop {
+        self.found
+            .unknown(kind, vec![site(pc, w, exec, here)], || why);
+        Stop::Finding
+    }
+
+    fn active_mask(&mut self, At { w, exec, pc }: At, dst: RegId) {
+        for lane in lanes(exec) {
+            let v = match self.fixed.mode.lanes {
+                Some(converged) => Val::Conc(u64::from(converged.with(lane, exec))),
+                None => {
+                    let site = site(pc, w, 1 << lane, "reads the active mask");
+                    Val::Bits(self.values.volatile_bits(32, site))
+                }
+            };
+            self.set(w, dst, lane, v);
+        }
     }
 
     fn indexed_branch(
@@ -390,52 +437,26 @@ impl Machine<'_> {
                 self.store(At { w, exec, pc }, access, srcs, *addr, under)?
             }
             Op::Atom { .. } => self.atomic(w, exec, pc, under)?,
-            // A fence orders together with strong accesses only, and those that nothing else
-            // orders are findings.
             Op::Fence { sem, scope, only } => {
                 self.pattern_fence(w, exec, (*sem, *scope, *only));
                 // A fence that is restricted to shared memory orders no word that threads of other CTAs share.
-                let exec = if only.is_some() { 0 } else { exec };
-                for lane in lanes(exec) {
-                    let tid = super::Tid((w * super::warp::LANES + lane) as u32);
-                    match self.sync.strong.on {
-                        true => self.strong_fence(tid, *sem, *scope),
-                        false => self.sync.fences.fence(&mut self.sync.order.clocks, tid),
-                    }
+                if only.is_none() {
+                    self.fence_words(w, exec, *sem, *scope);
                 }
             }
             Op::GridWait => self.sync.grid_wait(w, exec),
             Op::GridLaunch => self.sync.grid_launch(w, exec),
             Op::Nop => {}
-            Op::Printf { result } => {
-                if let Some(off) = result {
-                    let site = site(pc, w, exec, "uses the result of vprintf");
-                    let t = self.core.values.volatile_bits(32, site);
-                    self.core.local_result(w, exec, *off, t);
-                }
-                let site = site(pc, w, exec, "prints");
-                self.core.found.warn(WarningKind::Note, vec![site], || {
-                    "a call of vprintf was ignored".into()
-                });
-            }
-            Op::Exit => {
-                self.exit(w, exec)?;
-                self.core.threads.warps[w].jump(mask & !exec, pc.0 + 1);
-                return Ok(Flow::Set);
-            }
+            Op::Printf { result } => self.core.ignore_print(At { w, exec, pc }, *result),
+            Op::Exit => return self.leave((w, mask), exec, pc),
             Op::Trap | Op::Brkpt | Op::AssertFail => {
                 let what = match inst.op {
                     Op::Trap => "executes trap",
                     Op::Brkpt => "executes brkpt",
                     _ => "fails an assertion",
                 };
-                let site = site(pc, w, exec, what);
-                self.core.defect(DefectKind::Assertion, vec![site], || {
-                    format!("the kernel {what}")
-                });
-                self.exit(w, exec)?;
-                self.core.threads.warps[w].jump(mask & !exec, pc.0 + 1);
-                return Ok(Flow::Set);
+                self.core.fail(At { w, exec, pc }, what);
+                return self.leave((w, mask), exec, pc);
             }
             Op::Brx { table, index, .. } => {
                 self.core
@@ -460,40 +481,43 @@ impl Machine<'_> {
             Op::CpAsync { .. } => self.copy_async(w, exec, pc, under)?,
             Op::CpAsyncCommit => self.tasks.commit_copies(w, exec),
             Op::CpAsyncWait { pending } => self.wait_copies(w, exec, *pending),
-            Op::ActiveMask { dst } => {
-                for lane in lanes(exec) {
-                    if let Some(converged) = self.core.fixed.mode.lanes {
-                        let named = converged.with(lane, exec);
-                        self.core.set(w, *dst, lane, Val::Conc(u64::from(named)));
-                        continue;
-                    }
-                    let site = site(pc, w, 1 << lane, "reads the active mask");
-                    let t = self.core.values.volatile_bits(32, site);
-                    self.core.set(w, *dst, lane, Val::Bits(t));
-                }
-            }
+            Op::ActiveMask { dst } => self.core.active_mask(At { w, exec, pc }, *dst),
             Op::CallDepth => {
-                let site = site(pc, w, exec, "calls too deep");
-                self.core
-                    .found
-                    .unknown(UnknownKind::CallDepth, vec![site], || {
-                        format!("calls nest deeper than {}", crate::kernel::MAX_CALL_DEPTH)
-                    });
-                return Err(Stop::Finding);
+                let (kind, depth) = (UnknownKind::CallDepth, crate::kernel::MAX_CALL_DEPTH);
+                let why = format!("calls nest deeper than {depth}");
+                let at = At { w, exec, pc };
+                return Err(self.core.ends_at(at, kind, "calls too deep", why));
             }
             Op::Unsupported(text) => {
                 let text = &self.core.fixed.kernel.texts[*text as usize];
-                let site = site(pc, w, exec, "is executed");
-                self.core
-                    .found
-                    .unknown(UnknownKind::UnsupportedInstruction, vec![site], || {
-                        format!("{text} is not supported")
-                    });
-                return Err(Stop::Finding);
+                let (kind, why) = (
+                    UnknownKind::UnsupportedInstruction,
+                    format!("{text} is not supported"),
+                );
+                let at = At { w, exec, pc };
+                return Err(self.core.ends_at(at, kind, "is executed", why));
             }
             op => self.core.compute_shared(w, exec, pc, op)?,
         }
         Ok(Flow::Next)
+    }
+
+    /// A fence orders together with strong accesses only, and those that nothing else orders are findings.
+    fn fence_words(&mut self, w: usize, exec: u32, sem: Sem, scope: Scope) {
+        for lane in lanes(exec) {
+            let tid = super::Tid((w * LANES + lane) as u32);
+            match self.sync.strong.on {
+                true => self.strong_fence(tid, sem, scope),
+                false => self.sync.fences.fence(&mut self.sync.order.clocks, tid),
+            }
+        }
+    }
+
+    /// Lanes exit, and the others of their group go on.
+    fn leave(&mut self, (w, mask): (usize, u32), exec: u32, pc: Pc) -> Result<Flow, Stop> {
+        self.exit(w, exec)?;
+        self.core.threads.warps[w].jump(mask & !exec, pc.0 + 1);
+        Ok(Flow::Set)
     }
 }
 

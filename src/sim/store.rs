@@ -14,7 +14,7 @@ use crate::spec::Role;
 
 use super::access::later_lane;
 use super::address::derive::Arg;
-use super::address::provenance::Prov;
+use super::address::provenance::{BaseId, Prov};
 use super::machine::{Core, Machine};
 use super::memory::RegionKind;
 use super::place::{Target, local_stride};
@@ -31,7 +31,36 @@ use crate::term::{Agreement, TermId};
 /// The assumption about readers of what several threads wrote.
 const ONE_WINNER: &str = "of equal values that threads write unordered, all who read the place afterwards see the same one";
 
+/// Lanes whose places are known by offsets in one region, and the unordered writes over others by their number.
+fn each_lane(
+    exec: u32,
+    (region, base): (RegionId, BaseId),
+    offs: &[u64; LANES],
+    found: Vec<SameWrite>,
+) -> (Vec<Target>, Vec<(usize, SameWrite)>) {
+    let target = |lane: usize| Target {
+        lane,
+        cond: None,
+        region,
+        off: offs[lane] as i64,
+        base,
+    };
+    let index = |lane| lanes(exec).position(|l| l == lane).unwrap_or(0);
+    let conflicts = found.into_iter().map(|c| (index(later_lane(&c)), c));
+    (lanes(exec).map(target).collect(), conflicts.collect())
+}
+
 impl Values {
+    /// A value as memory holds it in elements of some bytes.
+    #[inline]
+    fn as_stored(&mut self, v: Val, bytes: u32) -> Val {
+        match v {
+            Val::Conc(_) | Val::Absent => v,
+            Val::Real(f, _) if f.bits() == bytes * 8 => v,
+            _ => self.of_bits_plain(v, (bytes * 8) as u8),
+        }
+    }
+
     /// A value where a condition holds that decides choices below it.
     fn decided_under(&mut self, cond: TermId, v: Val) -> Val {
         match v {
@@ -134,11 +163,7 @@ impl Core<'_> {
             }
             for lane in lanes(exec & !absent) {
                 let v = self.src(w, *s, lane);
-                let v = match v {
-                    Val::Conc(_) | Val::Absent => v,
-                    Val::Real(f, _) if f.bits() == elem * 8 => v,
-                    _ => self.values.of_bits_plain(v, (elem * 8) as u8),
-                };
+                let v = self.values.as_stored(v, elem);
                 let p = if carries {
                     self.src_part(w, *s, lane, elem * 8)
                 } else {
@@ -248,7 +273,7 @@ impl Machine<'_> {
                 .uniform((w, exec), access.space, addr, size, &mut offs),
             _ => None,
         };
-        let (targets, conflicts) = match uniform {
+        let (targets, mut conflicts) = match uniform {
             Some(landing) => {
                 let region = landing.region;
                 let batch = Batch::of(region, &offs, elems, kind);
@@ -259,22 +284,7 @@ impl Machine<'_> {
                         .store_lanes(At { w, exec, pc }, region, &offs, srcs, elem);
                     return Ok(());
                 }
-                let order: Vec<usize> = lanes(exec).collect();
-                let index = |lane| order.iter().position(|l| *l == lane).unwrap_or(0);
-                let targets = lanes(exec)
-                    .map(|lane| Target {
-                        lane,
-                        cond: None,
-                        region,
-                        off: offs[lane] as i64,
-                        base: landing.base,
-                    })
-                    .collect();
-                let conflicts = found
-                    .into_iter()
-                    .map(|c| (index(later_lane(&c)), c))
-                    .collect();
-                (targets, conflicts)
+                each_lane(exec, (region, landing.base), &offs, found)
             }
             None => {
                 let who = (w, exec, pc);
@@ -285,7 +295,6 @@ impl Machine<'_> {
             }
         };
         self.strong_accesses((w, pc), &targets, elems, kind, access);
-        let mut conflicts = conflicts;
         conflicts.sort_by_key(|c| c.0);
         let mut rest = &conflicts[..];
         for (i, t) in targets.iter().enumerate() {
@@ -294,65 +303,72 @@ impl Machine<'_> {
                 return Err(Stop::Finding);
             }
             self.core.note_role(w, pc, t);
-            let (region, off, lane, cond) = (t.region, t.off as u64, t.lane, t.cond);
             let overlap;
             (overlap, rest) = rest.split_at(rest.partition_point(|c| c.0 <= i));
             for (k, s) in srcs.iter().enumerate() {
                 let Some(s) = s else { continue };
-                let at = off + (k as u32 * elem) as u64;
-                let v = self.core.src(w, *s, lane);
-                if v == Val::Unset {
-                    self.core.values.note_unset(w, pc);
-                }
-                let v = match v {
-                    Val::Conc(_) => v,
-                    Val::Real(f, _) if f.bits() == elem * 8 => v,
-                    Val::Absent => v,
-                    _ => self.core.values.of_bits_plain(v, (elem * 8) as u8),
-                };
-                let same_size = if let NumTy::Float(_) = access.ty {
-                    access.ty
-                } else {
-                    NumTy::Int(IntTy {
-                        width: (elem * 8) as u8,
-                        signed: false,
-                    })
-                };
-                let raw = v;
-                if self.sync.order.by_value.on() {
-                    self.check_made(lane, at, v, (elem * 8) as u8);
-                }
-                let v = match cond {
-                    None => v,
-                    Some(c) => {
-                        let v = self.core.values.decided_under(c, v);
-                        if srcs.len() == 1 {
-                            self.note_guarded_value(w, pc, t, (elem * 8) as u8, v);
-                        }
-                        let to = &mut self.core.memory.regions[region.0 as usize];
-                        let old = to.load_beneath(&mut self.core.values, at, same_size, pc.0);
-                        let kept = to.kept();
-                        let v = self.core.values.select(c, v, old, (elem * 8) as u8);
-                        self.core.values.where_written(v, kept)
-                    }
-                };
-                let mut v = v;
-                for (_, c) in overlap.iter().filter(|c| c.1.offset == at) {
-                    v = self.same_value(region, (at, elem), (v, raw), same_size, c);
-                }
-                let new = self.core.src_part(w, *s, lane, elem * 8);
-                let p = match cond {
-                    None => new,
-                    Some(c) => {
-                        let old = self.core.memory.load_prov(region, at, elem);
-                        self.core.memory.prov.choice(c, new, old)
-                    }
-                };
-                self.core.note_change(region, (at, elem), v);
-                self.core.put(region, (at, elem), Arg { v, p }, pc);
+                let at = t.off as u64 + (k as u32 * elem) as u64;
+                self.store_one((w, pc), (t, at), (*s, srcs.len() == 1), access.ty, overlap);
             }
         }
         Ok(())
+    }
+
+    /// Stores an element in a lane; `alone` if the lane stores no other. `overlap` is what unordered writes the write of
+    /// the lane goes over.
+    #[inline]
+    fn store_one(
+        &mut self,
+        (w, pc): (usize, Pc),
+        (t, at): (&Target, u64),
+        (src, alone): (Src, bool),
+        ty: NumTy,
+        overlap: &[(usize, SameWrite)],
+    ) {
+        let (region, lane) = (t.region, t.lane);
+        let (elem, width) = (ty.bits() / 8, ty.bits() as u8);
+        let v = self.core.src(w, src, lane);
+        if v == Val::Unset {
+            self.core.values.note_unset(w, pc);
+        }
+        let raw = self.core.values.as_stored(v, elem);
+        let ty = match ty {
+            NumTy::Float(_) => ty,
+            NumTy::Int(_) => NumTy::Int(IntTy {
+                width,
+                signed: false,
+            }),
+        };
+        if self.sync.order.by_value.on() {
+            self.check_made(lane, at, raw, width);
+        }
+        let mut v = match t.cond {
+            None => raw,
+            Some(c) => {
+                let v = self.core.values.decided_under(c, raw);
+                if alone {
+                    self.note_guarded_value(w, pc, t, width, v);
+                }
+                let to = &mut self.core.memory.regions[region.0 as usize];
+                let old = to.load_beneath(&mut self.core.values, at, ty, pc.0);
+                let kept = to.kept();
+                let v = self.core.values.select(c, v, old, width);
+                self.core.values.where_written(v, kept)
+            }
+        };
+        for (_, c) in overlap.iter().filter(|c| c.1.offset == at) {
+            v = self.same_value(region, (at, elem), (v, raw), ty, c);
+        }
+        let new = self.core.src_part(w, src, lane, elem * 8);
+        let p = match t.cond {
+            None => new,
+            Some(c) => {
+                let old = self.core.memory.load_prov(region, at, elem);
+                self.core.memory.prov.choice(c, new, old)
+            }
+        };
+        self.core.note_change(region, (at, elem), v);
+        self.core.put(region, (at, elem), Arg { v, p }, pc);
     }
 
     /// Follows what flags publish. An access under a condition publishes nothing for sure.

@@ -281,6 +281,18 @@ impl Spaces {
     }
 }
 
+/// Of two operands, the one that the sign of a third chooses: what it carries, or `None` if layouts decide which.
+fn of_sign([x, y, c]: [Arg; 3], cty: NumTy) -> Option<Prov> {
+    match (c.constant(), cty) {
+        (_, _) if x.p == y.p && c.p.is_none() => Some(x.p),
+        (Some(n), NumTy::Int(t)) => {
+            let yes = int::compare(Cmp::Ge, t, n, 0);
+            Some(if yes { x.p } else { y.p })
+        }
+        _ => None,
+    }
+}
+
 impl Core<'_> {
     fn of_selected(&mut self, w: usize, lane: usize, srcs: [Src; 2], p: Guard) -> Prov {
         let [x, y] = srcs.map(|s| self.src_prov(w, s, lane));
@@ -292,6 +304,18 @@ impl Core<'_> {
                 self.memory.prov.choice(c, x, y)
             }
         }
+    }
+
+    /// A selection of one of two operands: what it carries, or `None` if layouts decide it.
+    fn of_selection(&mut self, w: usize, lane: usize, srcs: [Src; 2], p: Guard) -> Option<Prov> {
+        if let Val::Pred(c) = self.truth(w, p, lane) {
+            let sides = srcs.map(|s| self.arg(w, s, lane));
+            if let Some(settled) = self.settled(c, sides) {
+                let (p, number) = settled?;
+                return Some(self.memory.prov.intern(Shape::Settled(p, number)));
+            }
+        }
+        Some(self.of_selected(w, lane, srcs, p))
     }
 
     /// An operand where a condition holds, or does not.
@@ -314,7 +338,6 @@ impl Core<'_> {
         Some(match op {
             Op::Mov { dst, src, .. } => (vec![(*dst, self.src_prov(w, *src, lane))], true),
             Op::Int {
-                op: IntOp::Add | IntOp::Sub | IntOp::MadLo | IntOp::MadWide,
                 lanes: 1,
                 dst: Some(dst),
                 dst2: None,
@@ -323,12 +346,6 @@ impl Core<'_> {
                 let (p, steady) = self.derive_int(w, lane, op);
                 (vec![(*dst, p)], steady)
             }
-            Op::Int {
-                lanes: 1,
-                dst: Some(dst),
-                dst2: None,
-                ..
-            } => (vec![(*dst, self.derive_int(w, lane, op).0)], false),
             Op::Cvta {
                 space,
                 to,
@@ -337,10 +354,8 @@ impl Core<'_> {
                 ..
             } => {
                 let a = self.arg(w, *src, lane);
-                (
-                    vec![(*dst, self.memory.through_window(a, *space, *to))],
-                    true,
-                )
+                let prov = self.memory.through_window(a, *space, *to);
+                (vec![(*dst, prov)], true)
             }
             Op::Cvt {
                 from: NumTy::Int(from),
@@ -350,12 +365,9 @@ impl Core<'_> {
                 src,
                 ..
             } => {
-                let a = self.arg(w, *src, lane);
-                let width = self.width(*dst);
-                (
-                    vec![(*dst, self.memory.converted(a, *from, *to, width))],
-                    false,
-                )
+                let (a, width) = (self.arg(w, *src, lane), self.width(*dst));
+                let prov = self.memory.converted(a, *from, *to, width);
+                (vec![(*dst, prov)], false)
             }
             Op::Pack { dst, part, srcs } => {
                 let args: Vec<Arg> = srcs.iter().map(|s| self.arg(w, *s, lane)).collect();
@@ -364,46 +376,21 @@ impl Core<'_> {
             Op::Unpack { dsts, part, src } => {
                 let a = self.arg(w, *src, lane);
                 let each = (0u8..).zip(dsts);
-                let given = each.filter_map(|(i, d)| Some((i, (*d)?)));
-                let given = given.map(|(i, d)| {
-                    (
-                        d,
-                        self.memory.prov.extracted(a.p, a.number(), i * part, *part),
-                    )
+                let given = each.filter_map(|(i, d)| {
+                    let prov = &mut self.memory.prov;
+                    Some(((*d)?, prov.extracted(a.p, a.number(), i * part, *part)))
                 });
                 (given.collect(), false)
             }
             Op::Selp { dst, a, b, p, .. } => {
-                let c = match self.truth(w, *p, lane) {
-                    Val::Pred(c) => c,
-                    _ => {
-                        return Some((
-                            vec![(*dst, self.of_selected(w, lane, [*a, *b], *p))],
-                            false,
-                        ));
-                    }
-                };
-                let sides = [*a, *b].map(|s| self.arg(w, s, lane));
-                let prov = match self.settled(c, sides) {
-                    Some(Some((p, number))) => self.memory.prov.intern(Shape::Settled(p, number)),
-                    Some(None) => return None,
-                    None => self.of_selected(w, lane, [*a, *b], *p),
-                };
+                let prov = self.of_selection(w, lane, [*a, *b], *p)?;
                 (vec![(*dst, prov)], false)
             }
             Op::Slct {
                 dst, a, b, c, cty, ..
             } => {
-                let [x, y, c] = [a, b, c].map(|s| self.arg(w, *s, lane));
-                let prov = match (c.constant(), cty) {
-                    (_, _) if x.p == y.p && c.p.is_none() => x.p,
-                    (Some(n), NumTy::Int(t)) => {
-                        let yes = int::compare(Cmp::Ge, *t, n, 0);
-                        if yes { x.p } else { y.p }
-                    }
-                    _ => return None,
-                };
-                (vec![(*dst, prov)], false)
+                let args = [a, b, c].map(|s| self.arg(w, *s, lane));
+                (vec![(*dst, of_sign(args, *cty)?)], false)
             }
             Op::Setp {
                 cmp,
@@ -440,10 +427,8 @@ impl Core<'_> {
                 ..
             } => {
                 let [a, b] = [*a, *b].map(|s: Src| self.arg(w, s, lane));
-                if !self.decides(*cmp, *ty, a, b, MAX_SIDES) {
-                    return None;
-                }
-                (Vec::new(), false)
+                let decided = self.decides(*cmp, *ty, a, b, MAX_SIDES);
+                decided.then(|| (Vec::new(), false))?
             }
             Op::IsSpace { .. } => (Vec::new(), true),
             _ => return None,

@@ -1,7 +1,7 @@
 //! Bulk copies as instructions begin, commit and wait for them.
 
 use crate::answer::AssumptionKind;
-use crate::kernel::{Addr, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space};
+use crate::kernel::{Addr, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space, Src};
 use crate::sim::at::{LaneAt, site};
 use crate::sim::clock::Actor;
 use crate::sim::machine::{Core, Machine};
@@ -11,7 +11,7 @@ use crate::sim::race::{Kind, SameWrite};
 use crate::sim::region::SHARED;
 use crate::sim::step::Under;
 use crate::sim::stop::Stop;
-use crate::sim::tensor_box::{CHUNK, Chunk};
+use crate::sim::tensor_box::{CHUNK, Chunk, TensorMap};
 use crate::sim::val::Val;
 use crate::sim::warp::{LANES, lanes};
 use crate::sim::{DefectKind, UnknownKind};
@@ -21,6 +21,49 @@ use super::{Bulk, How, Issued, Job};
 
 /// No CTA has as much shared memory.
 const MOST_BYTES: u64 = 1 << 20;
+
+impl How {
+    /// Bytes of the elements in which a chunk is copied: words, where the part that lies in the tensor is made of them.
+    fn unit(&self, job: &Job, chunk: &Chunk) -> u32 {
+        let words = chunk.from.is_multiple_of(4) && (chunk.to - chunk.from).is_multiple_of(4);
+        match (self.reduce, job.element) {
+            (Some((_, ty)), _) => ty.bits() / 8,
+            (None, _) if words => 4,
+            (None, Some(ty)) => (ty.bits() / 8).min(4),
+            (None, None) => 1,
+        }
+    }
+
+    /// The bytes of a chunk that are accessed in shared memory: a write of it fills what lies outside of the tensor.
+    fn near_part(&self, chunk: &Chunk) -> (u32, u32) {
+        match self.fill {
+            true => (0, CHUNK),
+            false => (chunk.from, chunk.to),
+        }
+    }
+}
+
+impl Job {
+    /// Byte `at` of a chunk in shared memory, and on the other side.
+    fn ends(&self, lane: usize, chunk: &Chunk, at: u32) -> (Target, Target) {
+        let (region, off, base) = self.far;
+        let near = Target {
+            lane,
+            cond: None,
+            region: SHARED,
+            off: (chunk.near + u64::from(at)) as i64,
+            base: self.near,
+        };
+        let far = Target {
+            lane,
+            cond: None,
+            region,
+            off: off.wrapping_add(chunk.far).wrapping_add(i64::from(at)),
+            base,
+        };
+        (near, far)
+    }
+}
 
 impl Core<'_> {
     /// The CTAs whose shared memory a lane writes, where it names them by a mask.
@@ -48,13 +91,7 @@ impl Core<'_> {
         Ok(lanes(mask).map(|rank| Some(rank as u32)).collect())
     }
 
-    fn bulk_number(
-        &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        s: crate::kernel::Src,
-    ) -> Result<u32, Stop> {
+    fn bulk_number(&mut self, w: usize, lane: usize, pc: Pc, s: Src) -> Result<u32, Stop> {
         let v = self.src(w, s, lane);
         match self.values.of_bits_plain(v, 32) {
             Val::Conc(n) => Ok(n as u32),
@@ -100,6 +137,116 @@ impl Core<'_> {
                 Err(Stop::Finding)
             }
         }
+    }
+
+    /// The copy of a run of bytes.
+    fn bulk_run(
+        &mut self,
+        LaneAt { w, lane, pc }: LaneAt,
+        near: Target,
+        (space, addr): (Space, Addr),
+        bytes: Src,
+    ) -> Result<Job, Stop> {
+        let far = self.bulk_target(w, lane, pc, space, addr)?;
+        let bytes = self.bulk_number(w, lane, pc, bytes)? as u64;
+        let apart = far.off % 16 != 0 || self.memory.prov.most(far.base) < 16;
+        if near.off % 16 != 0 || apart || !bytes.is_multiple_of(16) {
+            return Err(self.bulk_misaligned(w, lane, pc, 16));
+        }
+        if bytes > MOST_BYTES {
+            let site = site(pc, w, 1 << lane, "starts the copy");
+            self.defect(DefectKind::OutOfBounds, vec![site], || {
+                format!("a bulk copy of {bytes} bytes leaves shared memory")
+            });
+            return Err(Stop::Finding);
+        }
+        if near.off < 0 {
+            return Err(self.bulk_outside(w, lane, pc));
+        }
+        let chunks = (0..bytes).step_by(CHUNK as usize).map(|at| Chunk {
+            near: (near.off as u64).wrapping_add(at),
+            far: at as i64,
+            from: 0,
+            to: CHUNK,
+        });
+        Ok(Job {
+            chunks: chunks.collect(),
+            near: near.base,
+            far: (far.region, far.off, far.base),
+            bytes,
+            element: None,
+        })
+    }
+
+    /// The copy of a box of a tensor, or of four rows that lie apart.
+    fn bulk_box(
+        &mut self,
+        LaneAt { w, lane, pc }: LaneAt,
+        near: Target,
+        map: &TensorMap,
+        (coords, apart): (&[Src], bool),
+    ) -> Result<Job, Stop> {
+        if apart && map.bounds[1] != 1 {
+            let site = site(pc, w, 1 << lane, "uses the tensor map");
+            self.found.unknown(UnknownKind::Undefined, vec![site], || {
+                "a copy of four rows takes a tensor map whose box is one row".into()
+            });
+            return Err(Stop::Finding);
+        }
+        if near.off < 0 {
+            return Err(self.bulk_outside(w, lane, pc));
+        }
+        if near.off % 128 != 0 {
+            return Err(self.bulk_misaligned(w, lane, pc, 128));
+        }
+        let mut at = Vec::with_capacity(coords.len());
+        for c in coords {
+            at.push(i64::from(self.bulk_number(w, lane, pc, *c)? as i32));
+        }
+        let Ok(landing) = self.memory.prov.landing(map.carried, Space::Generic) else {
+            let site = site(pc, w, 1 << lane, "copies a box of the tensor");
+            self.defect(DefectKind::OutOfBounds, vec![site], || {
+                format!("address {:#x} of a tensor lies in no array", map.address)
+            });
+            return Err(Stop::Finding);
+        };
+        let pattern = 128 << map.swizzle;
+        self.check_pattern((w, lane, pc), near.base, pattern)?;
+        let far = map.address.wrapping_sub(landing.origin) as i64;
+        let off = near.off as u64;
+        let chunks = match at.split_first() {
+            Some((column, rows)) if apart => map.rows(off, *column, rows),
+            _ => map.chunks(off, &at),
+        };
+        Ok(Job {
+            bytes: chunks.len() as u64 * u64::from(CHUNK),
+            chunks,
+            near: near.base,
+            far: (landing.region, far, landing.base),
+            element: map.element(),
+        })
+    }
+
+    /// The value that a copy writes at a place: what it reads, or zero outside of the tensor, which a reduction combines
+    /// with the element that is there.
+    fn bulk_value(
+        &mut self,
+        how: &How,
+        from: Option<&Target>,
+        to: &Target,
+        ty: NumTy,
+    ) -> Result<Val, Stop> {
+        let &How { w, lane, pc, .. } = how;
+        let v = match (from, how.reduce) {
+            (Some(t), None) => self.load_value((w, lane, pc), t.region, t.off as u64, ty),
+            (Some(t), Some(_)) => self.load_one(LaneAt { w, lane, pc }, t.region, t.off as u64, ty),
+            (None, _) => Val::Conc(0),
+        };
+        let Some((op, ty)) = how.reduce else {
+            return Ok(v);
+        };
+        let old = self.load_one(LaneAt { w, lane, pc }, to.region, to.off as u64, ty);
+        self.atomic_value((w, lane, pc), (op, ty, 1), old, v, None)
     }
 }
 
@@ -234,38 +381,8 @@ impl Machine<'_> {
         }
         match &copy.far {
             BulkFar::Run { space, addr, bytes } => {
-                let far = self.core.bulk_target(w, lane, pc, *space, *addr)?;
-                let bytes = self.core.bulk_number(w, lane, pc, *bytes)? as u64;
-                let apart = far.off % 16 != 0 || self.core.memory.prov.most(far.base) < 16;
-                if near.off % 16 != 0 || apart || !bytes.is_multiple_of(16) {
-                    return Err(self.core.bulk_misaligned(w, lane, pc, 16));
-                }
-                if bytes > MOST_BYTES {
-                    let site = site(pc, w, 1 << lane, "starts the copy");
-                    self.core.defect(DefectKind::OutOfBounds, vec![site], || {
-                        format!("a bulk copy of {bytes} bytes leaves shared memory")
-                    });
-                    return Err(Stop::Finding);
-                }
-                let chunks = (0..bytes).step_by(CHUNK as usize);
-                let chunks = chunks.map(|at| Chunk {
-                    near: (near.off as u64).wrapping_add(at),
-                    far: at as i64,
-                    from: 0,
-                    to: CHUNK,
-                });
-                let chunks = if near.off < 0 {
-                    return Err(self.core.bulk_outside(w, lane, pc));
-                } else {
-                    chunks.collect()
-                };
-                Ok(Job {
-                    chunks,
-                    near: near.base,
-                    far: (far.region, far.off, far.base),
-                    bytes,
-                    element: None,
-                })
+                self.core
+                    .bulk_run(LaneAt { w, lane, pc }, near, (*space, *addr), *bytes)
             }
             BulkFar::Box {
                 space,
@@ -277,94 +394,75 @@ impl Machine<'_> {
                 self.touch_map(w, pc, &place, Kind::Read, Some(agent))?;
                 let rank = if *apart { 2 } else { coords.len() };
                 let map = self.used_map(w, lane, pc, &place, rank)?;
-                if *apart && map.bounds[1] != 1 {
-                    let site = site(pc, w, 1 << lane, "uses the tensor map");
-                    self.core
-                        .found
-                        .unknown(UnknownKind::Undefined, vec![site], || {
-                            "a copy of four rows takes a tensor map whose box is one row".into()
-                        });
-                    return Err(Stop::Finding);
-                }
-                if near.off < 0 {
-                    return Err(self.core.bulk_outside(w, lane, pc));
-                }
-                if near.off % 128 != 0 {
-                    return Err(self.core.bulk_misaligned(w, lane, pc, 128));
-                }
-                let mut at = Vec::with_capacity(coords.len());
-                for c in coords {
-                    at.push(i64::from(self.core.bulk_number(w, lane, pc, *c)? as i32));
-                }
-                let Ok(landing) = self.core.memory.prov.landing(map.carried, Space::Generic) else {
-                    let site = site(pc, w, 1 << lane, "copies a box of the tensor");
-                    self.core.defect(DefectKind::OutOfBounds, vec![site], || {
-                        format!("address {:#x} of a tensor lies in no array", map.address)
-                    });
-                    return Err(Stop::Finding);
-                };
-                let pattern = 128 << map.swizzle;
-                self.core.check_pattern((w, lane, pc), near.base, pattern)?;
-                let far = map.address.wrapping_sub(landing.origin) as i64;
-                let off = near.off as u64;
-                let chunks = match at.split_first() {
-                    Some((column, rows)) if *apart => map.rows(off, *column, rows),
-                    _ => map.chunks(off, &at),
-                };
-                Ok(Job {
-                    bytes: chunks.len() as u64 * u64::from(CHUNK),
-                    chunks,
-                    near: near.base,
-                    far: (landing.region, far, landing.base),
-                    element: map.element(),
-                })
+                self.core
+                    .bulk_box(LaneAt { w, lane, pc }, near, &map, (coords, *apart))
             }
         }
     }
 
     /// Copies at most sixteen bytes.
     fn bulk_chunk(&mut self, how: &How, job: &Job, chunk: &Chunk) -> Result<(), Stop> {
-        let &How { w, lane, pc, .. } = how;
         self.core.threads.stats.accesses += 2;
         work::spend(2);
-        let far_off = job.far.1.wrapping_add(chunk.far);
-        let inside = chunk.to - chunk.from;
-        // Words, where the part that lies in the tensor is made of them.
-        let words = chunk.from.is_multiple_of(4) && inside.is_multiple_of(4);
-        let mut unit = match (words, job.element) {
-            (true, _) => 4,
-            (false, Some(ty)) => (ty.bits() / 8).min(4),
-            (false, None) => 1,
+        let unit = how.unit(job, chunk);
+        self.check_chunk(how, job, chunk, unit)?;
+        let compared = self.order_chunk(how, job, chunk, unit)?;
+        let ty = match how.reduce {
+            Some((_, ty)) => ty,
+            None => NumTy::Int(IntTy {
+                width: (unit * 8) as u8,
+                signed: false,
+            }),
         };
-        if let Some((_, ty)) = how.reduce {
-            unit = ty.bits() / 8;
+        let (mut at, end) = how.near_part(chunk);
+        while at < end {
+            let valid = chunk.from <= at && at < chunk.to;
+            let (near, far) = job.ends(how.lane, chunk, at);
+            let (from, to) = match how.fill {
+                true => (far, near),
+                false => (near, far),
+            };
+            let mut v = self.core.bulk_value(how, valid.then_some(&from), &to, ty)?;
+            for c in compared.iter().filter(|c| c.offset == to.off as u64) {
+                v = self.same_value(to.region, (to.off as u64, unit), (v, v), ty, c);
+            }
+            let region = &mut self.core.memory.regions[to.region.0 as usize];
+            region.store(&mut self.core.values, to.off as u64, unit, v);
+            if valid && how.reduce.is_none() {
+                let (from, to) = ((from.region, from.off as u64), (to.region, to.off as u64));
+                self.core.memory.copy_prov(from, to, unit, how.pc);
+            }
+            at += unit;
         }
-        let near = |at: u32| Target {
-            lane,
-            cond: None,
-            region: SHARED,
-            off: (chunk.near + u64::from(at)) as i64,
-            base: job.near,
-        };
-        let far = |at: u32| Target {
-            lane,
-            cond: None,
-            region: job.far.0,
-            off: far_off + i64::from(at),
-            base: job.far.2,
-        };
-        let mut ends = vec![near(0), near(CHUNK - unit)];
-        self.check(w, pc, &mut ends, unit, how.fill);
+        Ok(())
+    }
+
+    /// Both sides must lie in their objects.
+    fn check_chunk(&mut self, how: &How, job: &Job, chunk: &Chunk, unit: u32) -> Result<(), Stop> {
+        let at = |at| job.ends(how.lane, chunk, at);
+        let mut ends = vec![at(0).0, at(CHUNK - unit).0];
+        self.check(how.w, how.pc, &mut ends, unit, how.fill);
         if ends.len() != 2 {
             return Err(Stop::Finding);
         }
-        if inside > 0 {
-            let mut ends = vec![far(chunk.from), far(chunk.to - unit)];
-            self.check(w, pc, &mut ends, unit, !how.fill);
+        if chunk.from < chunk.to {
+            let mut ends = vec![at(chunk.from).1, at(chunk.to - unit).1];
+            self.check(how.w, how.pc, &mut ends, unit, !how.fill);
             if ends.len() != 2 {
                 return Err(Stop::Finding);
             }
         }
+        Ok(())
+    }
+
+    /// Orders the reads and the writes of a chunk; gives the unordered writes that may be of the same bytes.
+    fn order_chunk(
+        &mut self,
+        how: &How,
+        job: &Job,
+        chunk: &Chunk,
+        unit: u32,
+    ) -> Result<Vec<SameWrite>, Stop> {
         let write = match how.reduce {
             Some((op, ty)) => Kind::Atomic {
                 op,
@@ -374,13 +472,12 @@ impl Machine<'_> {
             },
             None => Kind::Write,
         };
-        // A write of shared memory fills what lies outside of the tensor.
-        let whole = (0, CHUNK);
-        let part = (chunk.from, chunk.to);
-        let near_part = if how.fill { whole } else { part };
+        let (part, near_part) = ((chunk.from, chunk.to), how.near_part(chunk));
+        let near = job.ends(how.lane, chunk, near_part.0).0;
+        let far = job.ends(how.lane, chunk, part.0).1;
         let sides = match how.fill {
-            true => [(far(part.0), part, Kind::Read), (near(0), near_part, write)],
-            false => [(near(part.0), part, Kind::Read), (far(part.0), part, write)],
+            true => [(far, part, Kind::Read), (near, near_part, write)],
+            false => [(near, near_part, Kind::Read), (far, part, write)],
         };
         // Lanes that execute one copy may store the same bytes, which compilers leave to all lanes of a warp.
         let alike = |c: &SameWrite| {
@@ -392,36 +489,8 @@ impl Machine<'_> {
             if from == to {
                 continue;
             }
-            let first = t.off as u64 & !3;
-            let bytes = (t.off as u64 + u64::from(to - from)) - first;
-            let fine = match kind {
-                Kind::Read => {
-                    let who = (w, 1 << lane, pc);
-                    self.check_proxy(who, t.region, (first, bytes), Reader::Bulk)
-                }
-                _ => self.check_refill((w, lane, pc), t.region, (first, bytes)),
-            };
-            self.sync.order.agent = Some(if kind == Kind::Read {
-                how.reads
-            } else {
-                how.writes
-            });
-            self.sync.order.through = Through::Bulk;
-            let count = (to - from) / unit;
-            let across = how.fill && kind == Kind::Read && t.region == SHARED;
-            if across && self.core.fixed.team.many() {
-                self.note_own(w, 1 << lane, pc, t.off as u64);
-            }
-            let found = self.order_accesses(
-                (w, pc),
-                std::slice::from_ref(&t),
-                (unit, count),
-                kind,
-                false,
-            );
-            self.sync.order.through = Through::Thread;
-            self.sync.order.agent = None;
-            for (_, c) in found? {
+            let (found, fine) = self.order_side(how, &t, (unit, to - from), kind)?;
+            for c in found {
                 match alike(&c) {
                     true => compared.push(c),
                     false => self.sync.add_race(c.otherwise, &c),
@@ -432,51 +501,43 @@ impl Machine<'_> {
                 return Err(Stop::Finding);
             }
         }
-        let ty = match how.reduce {
-            Some((_, ty)) => ty,
-            None => NumTy::Int(IntTy {
-                width: (unit * 8) as u8,
-                signed: false,
-            }),
+        Ok(compared)
+    }
+
+    /// Orders the accesses of one side of a chunk; gives the unordered writes over others, and whether the async proxy
+    /// sees what it accesses.
+    fn order_side(
+        &mut self,
+        how: &How,
+        t: &Target,
+        (unit, bytes): (u32, u32),
+        kind: Kind,
+    ) -> Result<(Vec<SameWrite>, bool), Stop> {
+        let &How { w, lane, pc, .. } = how;
+        let first = t.off as u64 & !3;
+        let range = (first, (t.off as u64 + u64::from(bytes)) - first);
+        let (fine, agent) = match kind {
+            Kind::Read => {
+                let who = (w, 1 << lane, pc);
+                let fine = self.check_proxy(who, t.region, range, Reader::Bulk);
+                (fine, how.reads)
+            }
+            _ => {
+                let fine = self.check_refill((w, lane, pc), t.region, range);
+                (fine, how.writes)
+            }
         };
-        let (mut at, end) = near_part;
-        while at < end {
-            let valid = chunk.from <= at && at < chunk.to;
-            let (from, to) = match how.fill {
-                true => (far(at), near(at)),
-                false => (near(at), far(at)),
-            };
-            let mut v = match valid {
-                true if how.reduce.is_none() => {
-                    self.core
-                        .load_value((w, lane, pc), from.region, from.off as u64, ty)
-                }
-                true => {
-                    self.core
-                        .load_one(LaneAt { w, lane, pc }, from.region, from.off as u64, ty)
-                }
-                false => Val::Conc(0),
-            };
-            if let Some((op, ty)) = how.reduce {
-                let old = self
-                    .core
-                    .load_one(LaneAt { w, lane, pc }, to.region, to.off as u64, ty);
-                v = self
-                    .core
-                    .atomic_value((w, lane, pc), (op, ty, 1), old, v, None)?;
-            }
-            for c in compared.iter().filter(|c| c.offset == to.off as u64) {
-                v = self.same_value(to.region, (to.off as u64, unit), (v, v), ty, c);
-            }
-            let region = &mut self.core.memory.regions[to.region.0 as usize];
-            region.store(&mut self.core.values, to.off as u64, unit, v);
-            if valid && how.reduce.is_none() {
-                let (from, to) = ((from.region, from.off as u64), (to.region, to.off as u64));
-                self.core.memory.copy_prov(from, to, unit, pc);
-            }
-            at += unit;
+        self.sync.order.agent = Some(agent);
+        self.sync.order.through = Through::Bulk;
+        let across = how.fill && kind == Kind::Read && t.region == SHARED;
+        if across && self.core.fixed.team.many() {
+            self.note_own(w, 1 << lane, pc, t.off as u64);
         }
-        Ok(())
+        let elems = (unit, bytes / unit);
+        let found = self.order_accesses((w, pc), std::slice::from_ref(t), elems, kind, false);
+        self.sync.order.through = Through::Thread;
+        self.sync.order.agent = None;
+        Ok((found?.into_iter().map(|(_, c)| c).collect(), fine))
     }
 
     /// The mbarrier counts the bytes of a copy.

@@ -1,13 +1,25 @@
-//! Operations that move fields: `prmt`, `shf`, `bfe`, `bfi`, and the dot products of packed
+//! Operations that move fields: `prmt`, `shf`, `bfe`, `bfi`, `szext`, and the dot products of packed
 //! bytes.
 
 use crate::kernel::{IntOp, IntTy};
 use crate::term::{BitsOp, ICmp, TermId, TermStore};
 
+use super::super::int::{self, mode_selector};
 use super::{at, extend};
 
-/// `prmt` with a known selector. A byte followed by copies of its sign is a sign extension.
-pub(super) fn prmt(s: &mut TermStore, a: TermId, b: TermId, selector: u16) -> TermId {
+/// `prmt`, if its control is known. A byte followed by copies of its sign is a sign extension.
+pub(super) fn prmt(
+    s: &mut TermStore,
+    op: IntOp,
+    a: TermId,
+    b: TermId,
+    control: TermId,
+) -> Option<TermId> {
+    let control = s.as_bits(control)?;
+    let selector = match op {
+        IntOp::PrmtMode(mode) => mode_selector(mode, control),
+        _ => control as u16,
+    };
     let source = s.concat(&[a, b]);
     let nibble = |i: u16| selector >> (4 * i) & 15;
     let mut parts: Vec<TermId> = Vec::new();
@@ -27,7 +39,7 @@ pub(super) fn prmt(s: &mut TermStore, a: TermId, b: TermId, selector: u16) -> Te
             i += n as u16;
         }
     }
-    s.concat(&parts)
+    Some(s.concat(&parts))
 }
 
 /// `shf`: the words {b, a} shifted as one.
@@ -52,22 +64,56 @@ pub(super) fn funnel(s: &mut TermStore, op: IntOp, a: TermId, b: TermId, amount:
     }
 }
 
-/// `bfe` with a known field.
-pub(super) fn bfe(s: &mut TermStore, a: TermId, pos: u8, len: u8, ty: IntTy) -> TermId {
-    let w = ty.width;
+/// `bfe`, if its field is known.
+pub(super) fn bfe(s: &mut TermStore, a: TermId, field: [TermId; 2], ty: IntTy) -> Option<TermId> {
+    let [pos, len] = [s.as_bits(field[0])?, s.as_bits(field[1])?];
+    if int::is_undefined(IntOp::Bfe, ty, [0, pos, len, 0]) {
+        return None;
+    }
+    let (w, pos, len) = (ty.width, pos as u8, len as u8);
     if len == 0 || (pos >= w && !ty.signed) {
-        return s.bits(w, 0);
+        return Some(s.bits(w, 0));
     }
     // Past the top bit a signed field consists of copies of it.
     let pos = pos.min(w - 1);
     let field = s.extract(a, pos, len.min(w - pos));
-    extend(s, field, ty.signed, w)
+    Some(extend(s, field, ty.signed, w))
 }
 
-/// `bfi` with a known field: the low bits of `a` over `b`.
-pub(super) fn bfi(s: &mut TermStore, a: TermId, b: TermId, pos: u8, len: u8, w: u8) -> TermId {
+/// `szext`, if the number of bits is known.
+pub(super) fn szext(
+    s: &mut TermStore,
+    op: IntOp,
+    a: TermId,
+    n: TermId,
+    ty: IntTy,
+) -> Option<TermId> {
+    let n = s.as_bits(n)?;
+    Some(match n & 31 {
+        _ if op == IntOp::SzextClamp && n >= 32 => a,
+        0 => s.bits(ty.width, 0),
+        n => {
+            let field = s.extract(a, 0, n as u8);
+            extend(s, field, ty.signed, ty.width)
+        }
+    })
+}
+
+/// `bfi`, if its field is known: the low bits of `a` over `b`.
+pub(super) fn bfi(
+    s: &mut TermStore,
+    a: TermId,
+    b: TermId,
+    field: [TermId; 2],
+    ty: IntTy,
+) -> Option<TermId> {
+    let [pos, len] = [s.as_bits(field[0])?, s.as_bits(field[1])?];
+    if int::is_undefined(IntOp::Bfi, ty, [0, 0, pos, len]) {
+        return None;
+    }
+    let (w, pos, len) = (ty.width, pos as u8, len as u8);
     if len == 0 || pos >= w {
-        return b;
+        return Some(b);
     }
     let len = len.min(w - pos);
     let mut parts = Vec::new();
@@ -78,7 +124,7 @@ pub(super) fn bfi(s: &mut TermStore, a: TermId, b: TermId, pos: u8, len: u8, w: 
     if pos + len < w {
         parts.push(s.extract(b, pos + len, w - pos - len));
     }
-    s.concat(&parts)
+    Some(s.concat(&parts))
 }
 
 /// Elements of a word, of a width and signedness and from an index on, as words.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::kernel::{AsyncOp, Pc, Scoped};
+use crate::kernel::{AsyncOp, Pc, Scoped, Src};
 use crate::sim::at::{LaneAt, site};
 use crate::sim::clock::{Actor, Carried, Layer, Tick};
 use crate::sim::machine::{Core, Machine, Synchronisation, Tasks};
@@ -21,6 +21,9 @@ use super::WORD;
 use super::hints::Less;
 
 const LIMIT: u64 = (1 << 20) - 1;
+
+/// An object was overwritten while it was in use.
+const OVERWRITTEN: &str = "it was used, and its bytes were overwritten without mbarrier.inval";
 
 impl Synchronisation {
     pub(super) fn new_phase(&mut self) -> Phase {
@@ -51,9 +54,25 @@ impl Tasks {
         let found = all.filter_map(|(at, o)| Some((*at, unseen(o)?)));
         found.min_by_key(|(at, _)| *at)
     }
+
+    /// A state stands for the phase that an object is in.
+    fn note_state(&mut self, at: u64, state: TermId) {
+        if let Some(o) = self.objects.at.get(&at) {
+            let phase = (at, o.content, o.number);
+            self.objects.states.insert(state, phase);
+        }
+    }
 }
 
 impl Core<'_> {
+    /// Puts bits that no thread knows where an object is.
+    fn put_fresh(&mut self, at: u64) -> TermId {
+        let content = self.values.fresh_bits(64);
+        let region = &mut self.memory.regions[SHARED.0 as usize];
+        region.store(&mut self.values, at, 8, Val::Bits(content));
+        content
+    }
+
     pub(super) fn object_misused(
         &mut self,
         w: usize,
@@ -85,7 +104,7 @@ impl Core<'_> {
     pub(in crate::sim) fn made_alike(
         &mut self,
         (w, pc): (usize, Pc),
-        count: crate::kernel::Src,
+        count: Src,
         c: &SameWrite,
     ) -> bool {
         if !c.within || c.otherwise != Conflict::Race || c.earlier.pc != c.later.pc {
@@ -119,13 +138,7 @@ impl Core<'_> {
         });
     }
 
-    pub(super) fn number(
-        &mut self,
-        w: usize,
-        lane: usize,
-        pc: Pc,
-        s: crate::kernel::Src,
-    ) -> Result<u64, Stop> {
+    pub(super) fn number(&mut self, w: usize, lane: usize, pc: Pc, s: Src) -> Result<u64, Stop> {
         let v = self.src(w, s, lane);
         match self.values.of_bits_plain(v, 32) {
             Val::Conc(n) => Ok(n),
@@ -176,8 +189,7 @@ impl Machine<'_> {
             );
             if now != Val::Bits(content) {
                 let (w, lane) = (thread.0 as usize / LANES, thread.0 as usize % LANES);
-                let why = "it was used, and its bytes were overwritten without mbarrier.inval";
-                self.core.object_outlived(w, lane, pc, at, why);
+                self.core.object_outlived(w, lane, pc, at, OVERWRITTEN);
             }
         }
     }
@@ -212,13 +224,8 @@ impl Machine<'_> {
                 let why = "it is used after mbarrier.inval";
                 return Err(self.core.object_outlived(w, lane, pc, at, why));
             }
-            return Err(self.core.object_misused(
-                w,
-                lane,
-                pc,
-                at,
-                "mbarrier.init is missing before its use",
-            ));
+            let why = "mbarrier.init is missing before its use";
+            return Err(self.core.object_misused(w, lane, pc, at, why));
         };
         let v = self.core.load_one(LaneAt { w, lane, pc }, SHARED, at, WORD);
         if v != Val::Bits(content) {
@@ -237,71 +244,16 @@ impl Machine<'_> {
         at: u64,
         op: &AsyncOp,
     ) -> Result<(), Stop> {
+        let who = LaneAt { w, lane, pc };
         if let AsyncOp::Init { count, .. } = op {
-            let n = self.core.number(w, lane, pc, *count)?;
-            if n == 0 || n > LIMIT {
-                return Err(self.core.object_misused(
-                    w,
-                    lane,
-                    pc,
-                    at,
-                    "its count must be from 1 to 2^20 - 1",
-                ));
-            }
-            // An object lives until it is invalidated, or its bytes are used for something else.
-            let old = self.tasks.objects.at.get(&at);
-            if let Some((content, is_new)) = old.map(|o| (o.content, o.is_new())) {
-                let whole = self.core.load_one(LaneAt { w, lane, pc }, SHARED, at, WORD)
-                    == Val::Bits(content);
-                if !is_new {
-                    let why = match whole {
-                        true => "it was used, and is initialised again without mbarrier.inval",
-                        false => {
-                            "it was used, and its bytes were overwritten without mbarrier.inval"
-                        }
-                    };
-                    return Err(self.core.object_outlived(w, lane, pc, at, why));
-                }
-                self.core.not_invalidated(w, lane, pc, at);
-            }
-            let content = self.core.values.fresh_bits(64);
-            self.core.memory.regions[SHARED.0 as usize].store(
-                &mut self.core.values,
-                at,
-                8,
-                Val::Bits(content),
-            );
-            let now = self.sync.new_phase();
-            let fresh = Object {
-                content,
-                expected: n,
-                pending: n,
-                bytes: 0,
-                number: 0,
-                now,
-                before: None,
-                waiters: Vec::new(),
-            };
-            self.tasks.objects.at.insert(at, fresh);
-            self.tasks.objects.ended.remove(&at);
-            let crate::sim::order::Order {
-                proxies, clocks, ..
-            } = &mut self.sync.order;
-            proxies.made(clocks, (w, lane), pc, at);
-            return Ok(());
+            return self.make_object(who, at, *count);
         }
         self.live_object(w, lane, pc, at)?;
         match op {
             AsyncOp::Inval { .. } => {
                 self.tasks.objects.at.remove(&at);
                 self.tasks.objects.ended.insert(at);
-                let junk = self.core.values.fresh_bits(64);
-                self.core.memory.regions[SHARED.0 as usize].store(
-                    &mut self.core.values,
-                    at,
-                    8,
-                    Val::Bits(junk),
-                );
+                self.core.put_fresh(at);
             }
             AsyncOp::Bytes {
                 bytes, complete, ..
@@ -316,33 +268,9 @@ impl Machine<'_> {
                 self.finish_phase(at)?;
             }
             AsyncOp::CopyArrive { counted, .. } => {
-                // It counts after the copies of the thread, and publishes nothing else that the thread did.
-                let blocks = self.tasks.copies[w].under_way(lane);
-                if let Some(o) = self.tasks.objects.at.get_mut(&at) {
-                    for base in blocks {
-                        let clocks = &mut self.sync.order.clocks;
-                        clocks.join_event(base, 1 << lane, o.now.event);
-                    }
-                }
-                let stamp = self.sync.order.clocks.stamp(w as u32);
-                let t = Tid(self.core.threads.warps[w].first + lane as u32);
-                let snap = self.sync.order.clocks.publish(t);
-                let bare = self.bare_copy_arrival(w, lane, pc, at);
-                let cta = self.core.fixed.team.number(w) as u32;
-                if let Some(o) = self.tasks.objects.at.get_mut(&at) {
-                    if bare {
-                        o.now.released.push(Head {
-                            snap: snap.clone(),
-                            cta,
-                            reach: Scoped::Unsaid,
-                            only: None,
-                        });
-                    }
-                    o.now.known.push(snap);
-                }
-                self.sync.weak.arrives(t, pc, at, Less::Copies);
+                let stamp = self.publish_copies(who, at);
                 if *counted {
-                    self.arrive(LaneAt { w, lane, pc }, at, 1, stamp)?;
+                    self.arrive(who, at, 1, stamp)?;
                     self.finish_phase(at)?;
                 } else {
                     self.delay(w, lane, pc, at, stamp)?;
@@ -368,48 +296,11 @@ impl Machine<'_> {
                 }
                 if let Some(d) = dst {
                     let state = self.core.values.fresh_bits(64);
-                    if let Some(o) = self.tasks.objects.at.get(&at) {
-                        self.tasks
-                            .objects
-                            .states
-                            .insert(state, (at, o.content, o.number));
-                    }
+                    self.tasks.note_state(at, state);
                     self.core.set(w, *d, lane, Val::Bits(state));
                 }
-                let t = Tid(self.core.threads.warps[w].first + lane as u32);
-                // What is stamped now happens before what acquires the release that follows.
-                let stamp = self.sync.order.clocks.stamp(w as u32);
-                let snap = self.sync.order.clocks.publish(t);
-                let cta = self.core.fixed.team.number(w) as u32;
-                let heard_by_all = *release && !self.sync.order.clocks.has(Layer::DefaultScope);
-                match release {
-                    true if self.core.fixed.team.many() => {
-                        self.sync.weak.arrives(t, pc, at, Less::Scope(*reach))
-                    }
-                    true => {}
-                    false if self.sync.patterns.released(t, cta, *reach).next().is_some() => {
-                        self.sync.weak.arrives(t, pc, at, Less::Scope(*reach));
-                    }
-                    false => self.sync.weak.arrives(t, pc, at, Less::Relaxed),
-                }
-                if let Some(o) = self.tasks.objects.at.get_mut(&at) {
-                    if !heard_by_all {
-                        o.now.known.push(snap.clone());
-                    }
-                    match release {
-                        true => o.now.released.push(Head {
-                            snap,
-                            cta,
-                            reach: *reach,
-                            only: None,
-                        }),
-                        false => {
-                            let fenced = self.sync.patterns.released(t, cta, *reach);
-                            o.now.released.extend(fenced);
-                        }
-                    }
-                }
-                self.arrive(LaneAt { w, lane, pc }, at, n, stamp)?;
+                let stamp = self.publish_arrival(who, at, *release, *reach);
+                self.arrive(who, at, n, stamp)?;
                 if *drop && let Some(o) = self.tasks.objects.at.get_mut(&at) {
                     o.expected = o.expected.saturating_sub(n);
                 }
@@ -422,6 +313,124 @@ impl Machine<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// `mbarrier.init`.
+    fn make_object(
+        &mut self,
+        LaneAt { w, lane, pc }: LaneAt,
+        at: u64,
+        count: Src,
+    ) -> Result<(), Stop> {
+        let n = self.core.number(w, lane, pc, count)?;
+        if n == 0 || n > LIMIT {
+            let why = "its count must be from 1 to 2^20 - 1";
+            return Err(self.core.object_misused(w, lane, pc, at, why));
+        }
+        // An object lives until it is invalidated, or its bytes are used for something else.
+        let old = self.tasks.objects.at.get(&at);
+        if let Some((content, is_new)) = old.map(|o| (o.content, o.is_new())) {
+            let held = self.core.load_one(LaneAt { w, lane, pc }, SHARED, at, WORD);
+            if !is_new {
+                let why = match held == Val::Bits(content) {
+                    true => "it was used, and is initialised again without mbarrier.inval",
+                    false => OVERWRITTEN,
+                };
+                return Err(self.core.object_outlived(w, lane, pc, at, why));
+            }
+            self.core.not_invalidated(w, lane, pc, at);
+        }
+        let fresh = Object {
+            content: self.core.put_fresh(at),
+            expected: n,
+            pending: n,
+            bytes: 0,
+            number: 0,
+            now: self.sync.new_phase(),
+            before: None,
+            waiters: Vec::new(),
+        };
+        self.tasks.objects.at.insert(at, fresh);
+        self.tasks.objects.ended.remove(&at);
+        let crate::sim::order::Order {
+            proxies, clocks, ..
+        } = &mut self.sync.order;
+        proxies.made(clocks, (w, lane), pc, at);
+        Ok(())
+    }
+
+    /// Publishes the copies of a thread, and nothing else that it did, by an arrival that counts after them; gives the
+    /// time of the arrival.
+    fn publish_copies(&mut self, LaneAt { w, lane, pc }: LaneAt, at: u64) -> Tick {
+        let blocks = self.tasks.copies[w].under_way(lane);
+        if let Some(o) = self.tasks.objects.at.get_mut(&at) {
+            for base in blocks {
+                let clocks = &mut self.sync.order.clocks;
+                clocks.join_event(base, 1 << lane, o.now.event);
+            }
+        }
+        let stamp = self.sync.order.clocks.stamp(w as u32);
+        let t = Tid(self.core.threads.warps[w].first + lane as u32);
+        let snap = self.sync.order.clocks.publish(t);
+        let bare = self.bare_copy_arrival(w, lane, pc, at);
+        let cta = self.core.fixed.team.number(w) as u32;
+        if let Some(o) = self.tasks.objects.at.get_mut(&at) {
+            if bare {
+                o.now.released.push(Head {
+                    snap: snap.clone(),
+                    cta,
+                    reach: Scoped::Unsaid,
+                    only: None,
+                });
+            }
+            o.now.known.push(snap);
+        }
+        self.sync.weak.arrives(t, pc, at, Less::Copies);
+        stamp
+    }
+
+    /// Publishes what a thread did to those that its arrival reaches; gives the time of the arrival.
+    fn publish_arrival(
+        &mut self,
+        LaneAt { w, lane, pc }: LaneAt,
+        at: u64,
+        release: bool,
+        reach: Scoped,
+    ) -> Tick {
+        let t = Tid(self.core.threads.warps[w].first + lane as u32);
+        // What is stamped now happens before what acquires the release that follows.
+        let stamp = self.sync.order.clocks.stamp(w as u32);
+        let snap = self.sync.order.clocks.publish(t);
+        let cta = self.core.fixed.team.number(w) as u32;
+        let heard_by_all = release && !self.sync.order.clocks.has(Layer::DefaultScope);
+        let less = match release {
+            true => (self.core.fixed.team.many()).then_some(Less::Scope(reach)),
+            false if self.sync.patterns.released(t, cta, reach).next().is_some() => {
+                Some(Less::Scope(reach))
+            }
+            false => Some(Less::Relaxed),
+        };
+        if let Some(less) = less {
+            self.sync.weak.arrives(t, pc, at, less);
+        }
+        if let Some(o) = self.tasks.objects.at.get_mut(&at) {
+            if !heard_by_all {
+                o.now.known.push(snap.clone());
+            }
+            match release {
+                true => o.now.released.push(Head {
+                    snap,
+                    cta,
+                    reach,
+                    only: None,
+                }),
+                false => {
+                    let fenced = self.sync.patterns.released(t, cta, reach);
+                    o.now.released.extend(fenced);
+                }
+            }
+        }
+        stamp
     }
 
     /// What a lane counts must be of this phase in every schedule.
@@ -463,13 +472,8 @@ impl Machine<'_> {
         };
         o.bytes += n;
         if o.bytes.unsigned_abs() > LIMIT {
-            return Err(self.core.object_misused(
-                w,
-                lane,
-                pc,
-                at,
-                "more than 2^20 - 1 bytes are pending",
-            ));
+            let why = "more than 2^20 - 1 bytes are pending";
+            return Err(self.core.object_misused(w, lane, pc, at, why));
         }
         Ok(())
     }

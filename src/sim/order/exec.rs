@@ -135,6 +135,30 @@ impl Core<'_> {
             (false, _) => "a barrier between them would",
         }
     }
+
+    /// A word that is read through the non-coherent cache is written.
+    fn report_nc(
+        &mut self,
+        NcPair {
+            region,
+            off,
+            write,
+            read,
+        }: NcPair,
+    ) {
+        let place = self.place(region, off, 4);
+        let sites = vec![
+            Site::new(write.0, vec![write.1], format!("writes {place}")),
+            Site::new(
+                read.0,
+                vec![read.1],
+                format!("reads {place} through the non-coherent cache"),
+            ),
+        ];
+        self.defect(DefectKind::DataRace, sites, || {
+            format!("ld.global.nc reads {place}, which the kernel writes: no barrier orders that")
+        });
+    }
 }
 
 impl Machine<'_> {
@@ -154,105 +178,91 @@ impl Machine<'_> {
             self.core.found.assumptions.insert(assumption);
         }
         for f in found {
-            let (what, mut sites) = self.core.told(&f);
-            let r = RegionId(f.region.0);
-            let (a, b) = (f.earlier.thread.0, f.later.thread.0);
-            self.core.threads.trails.attach(&f, &mut sites);
-            let count = f.count;
-            let strong = self.is_followed(&f);
-            match self.core.weakened(&f) {
-                // Looked at word by word.
-                Some(Conflict::Strong | Conflict::ByExit) if strong && self.sync.strong.on => {}
-                None => {
-                    self.core.found.unknown(UnknownKind::Undecided, sites, || {
-                        format!("{what}: whether anything but the exchange that checks it again depends on what is read is not known")
-                    });
-                }
-                Some(Conflict::Race) if self.sync.strong.coarse => {
-                    self.core.found.unknown(UnknownKind::Undecided, sites, || {
-                        format!("{what}: too many fences to follow what they order")
-                    });
-                }
-                Some(Conflict::Race) => {
-                    let apart = match f.earlier.loose {
-                        _ if let Some(hint) =
-                            self.hint_of_patterns((r, f.offset), a, b, &mut sites) =>
-                        {
-                            hint
-                        }
-                        Some((who, started)) => self.missing_wait(&f, who, started),
-                        None if f.later.agent => {
-                            "a barrier between them, before the asynchronous operation, is missing"
-                                .into()
-                        }
-                        None => self.core.synchronisation_hint(r, a, b).into(),
-                    };
-                    self.core
-                        .found
-                        .defect_counted(DefectKind::DataRace, count, sites, || {
-                            format!("{what}: nothing orders them; {apart}")
-                        });
-                }
-                Some(Conflict::Conditional) => {
-                    let conds = self.conditions.guarded.of(&f);
-                    self.conditional_race(&f, what, sites, conds);
-                }
-                Some(Conflict::ByExit) => {
-                    self.core.found.unknown(UnknownKind::Undecided, sites, || {
-                        format!("{what}: only the exit of a thread orders them")
-                    });
-                }
-                Some(Conflict::Layout) => {
-                    let hint = self.core.synchronisation_hint(r, a, b);
-                    self.core.found.unknown(UnknownKind::UnspecifiedLayout, sites, || {
-                        format!(
-                            "{what}, if these lanes make the accesses: which lane of a warp accesses an \
-                             element of a matrix, the manual leaves open; {hint} order them"
-                        )
-                    });
-                }
-                Some(Conflict::DefaultScope) => {
-                    let hint = self.hint_of_patterns((r, f.offset), a, b, &mut sites);
-                    let hint = hint.unwrap_or_else(|| {
-                        "an arrival or a wait between them has no scope, which is .cta: .release.cluster and \
-                         .acquire.cluster are missing"
-                            .into()
-                    });
-                    self.core.found.warn(WarningKind::DefaultScope, sites, || {
-                        format!("{what}: only the devices that exist order them; {hint}")
-                    });
-                }
-                Some(Conflict::Strong) => {
-                    self.core
-                        .found
-                        .unknown(UnknownKind::NondeterministicValue, sites, || {
-                            format!("{what}: their order depends on the schedule")
-                        });
-                }
-            }
+            self.report_race(&f);
         }
         self.further_examples();
         for pair in std::mem::take(&mut self.sync.order.nc_pairs) {
-            let NcPair {
-                region: r,
-                off,
-                write,
-                read,
-            } = pair;
-            let place = self.core.place(r, off, 4);
-            let sites = vec![
-                Site::new(write.0, vec![write.1], format!("writes {place}")),
-                Site::new(
-                    read.0,
-                    vec![read.1],
-                    format!("reads {place} through the non-coherent cache"),
-                ),
-            ];
-            self.core.defect(DefectKind::DataRace, sites, || {
-                format!(
-                    "ld.global.nc reads {place}, which the kernel writes: no barrier orders that"
-                )
-            });
+            self.core.report_nc(pair);
+        }
+    }
+
+    /// Turns a pair of accesses that nothing orders into what is said of it.
+    fn report_race(&mut self, f: &race::Finding) {
+        let (what, mut sites) = self.core.told(f);
+        let r = RegionId(f.region.0);
+        let (a, b) = (f.earlier.thread.0, f.later.thread.0);
+        self.core.threads.trails.attach(f, &mut sites);
+        let count = f.count;
+        let strong = self.is_followed(f);
+        match self.core.weakened(f) {
+            // Looked at word by word.
+            Some(Conflict::Strong | Conflict::ByExit) if strong && self.sync.strong.on => {}
+            None => {
+                self.core.found.unknown(UnknownKind::Undecided, sites, || {
+                    format!("{what}: whether anything but the exchange that checks it again depends on what is read is not known")
+                });
+            }
+            Some(Conflict::Race) if self.sync.strong.coarse => {
+                self.core.found.unknown(UnknownKind::Undecided, sites, || {
+                    format!("{what}: too many fences to follow what they order")
+                });
+            }
+            Some(Conflict::Race) => {
+                let apart = match f.earlier.loose {
+                    _ if let Some(hint) =
+                        self.hint_of_patterns((r, f.offset), a, b, &mut sites) =>
+                    {
+                        hint
+                    }
+                    Some((who, started)) => self.missing_wait(f, who, started),
+                    None if f.later.agent => {
+                        "a barrier between them, before the asynchronous operation, is missing"
+                            .into()
+                    }
+                    None => self.core.synchronisation_hint(r, a, b).into(),
+                };
+                self.core
+                    .found
+                    .defect_counted(DefectKind::DataRace, count, sites, || {
+                        format!("{what}: nothing orders them; {apart}")
+                    });
+            }
+            Some(Conflict::Conditional) => {
+                let conds = self.conditions.guarded.of(f);
+                self.conditional_race(f, what, sites, conds);
+            }
+            Some(Conflict::ByExit) => {
+                self.core.found.unknown(UnknownKind::Undecided, sites, || {
+                    format!("{what}: only the exit of a thread orders them")
+                });
+            }
+            Some(Conflict::Layout) => {
+                let hint = self.core.synchronisation_hint(r, a, b);
+                self.core.found.unknown(UnknownKind::UnspecifiedLayout, sites, || {
+                    format!(
+                        "{what}, if these lanes make the accesses: which lane of a warp accesses an \
+                         element of a matrix, the manual leaves open; {hint} order them"
+                    )
+                });
+            }
+            Some(Conflict::DefaultScope) => {
+                let hint = self.hint_of_patterns((r, f.offset), a, b, &mut sites);
+                let hint = hint.unwrap_or_else(|| {
+                    "an arrival or a wait between them has no scope, which is .cta: .release.cluster and \
+                     .acquire.cluster are missing"
+                        .into()
+                });
+                self.core.found.warn(WarningKind::DefaultScope, sites, || {
+                    format!("{what}: only the devices that exist order them; {hint}")
+                });
+            }
+            Some(Conflict::Strong) => {
+                self.core
+                    .found
+                    .unknown(UnknownKind::NondeterministicValue, sites, || {
+                        format!("{what}: their order depends on the schedule")
+                    });
+            }
         }
     }
 

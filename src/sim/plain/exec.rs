@@ -35,6 +35,42 @@ impl Core<'_> {
         }
     }
 
+    /// Where straight code goes on after an instruction; `None` where it ends before it.
+    #[inline]
+    fn next_plain(&mut self, At { w, exec, pc }: At, class: Class) -> Option<Pc> {
+        match (class, &self.inst(pc).op) {
+            (Class::General, _) => None,
+            (Class::Branch, Op::Bra { target, .. }) => {
+                let jumps = self.all_jump(w, exec, pc)?;
+                self.note_taken(w, exec, pc, Seen::Guard);
+                Some(if jumps { *target } else { Pc(pc.0 + 1) })
+            }
+            (_, Op::Bra { target, .. }) => Some(*target),
+            _ => Some(Pc(pc.0 + 1)),
+        }
+    }
+
+    /// The form in which an instruction is executed, and the base that it moves: what carries a base is followed by the
+    /// general form, unless it only moves it.
+    #[inline]
+    fn follow_bases(&mut self, At { w, exec, pc }: At, class: Class) -> (Class, Prov) {
+        match class {
+            Class::Int if self.memory.watched[pc.0 as usize] => {
+                let op = &self.inst(pc).op;
+                let Some(p) = self.moved_base(w, exec, op) else {
+                    return (Class::Lanes, Prov::NONE);
+                };
+                let lane = exec.trailing_zeros() as usize;
+                debug_assert!(p.is_none() || self.derives(w, lane, op, p));
+                (Class::Int, p)
+            }
+            Class::Fma | Class::Number if self.memory.watched[pc.0 as usize] => {
+                (Class::Lanes, Prov::NONE)
+            }
+            c => (c, Prov::NONE),
+        }
+    }
+
     /// Integer arithmetic in one lane whose operands are known bits.
     #[inline]
     fn int_one(
@@ -139,21 +175,11 @@ impl Machine<'_> {
         let threads = mask.count_ones() as u64;
         while pc.0 < end && self.core.threads.budget > 1 && *left > 1 && !self.core.values.missed {
             let class = self.core.threads.classes[pc.0 as usize];
+            let at = At { w, exec: mask, pc };
+            let Some(to) = self.core.next_plain(at, class) else {
+                break;
+            };
             let inst = self.core.inst(pc);
-            let mut to = Pc(pc.0 + 1);
-            match (class, &inst.op) {
-                (Class::General, _) => break,
-                (Class::Branch, Op::Bra { target, .. }) => {
-                    match self.core.all_jump(w, mask, pc) {
-                        Some(true) => to = *target,
-                        Some(false) => {}
-                        None => break,
-                    }
-                    self.core.note_taken(w, mask, pc, Seen::Guard);
-                }
-                (_, Op::Bra { target, .. }) => to = *target,
-                _ => {}
-            }
             self.core.threads.budget -= 1;
             *left -= 1;
             self.core.threads.stats.warp_instructions += 1;
@@ -162,24 +188,7 @@ impl Machine<'_> {
             if !matches!(class, Class::Jump | Class::Branch) {
                 self.core.threads.executed[pc.0 as usize] += threads;
             }
-            let mut moved = Prov::NONE;
-            let class = match class {
-                // What carries a base is followed by the general form, unless it only moves it.
-                Class::Int if self.core.memory.watched[pc.0 as usize] => {
-                    match self.core.moved_base(w, mask, &inst.op) {
-                        Some(p) => {
-                            debug_assert!(p.is_none() || self.core.derives(w, lane, &inst.op, p));
-                            moved = p;
-                            Class::Int
-                        }
-                        None => Class::Lanes,
-                    }
-                }
-                Class::Fma | Class::Number if self.core.memory.watched[pc.0 as usize] => {
-                    Class::Lanes
-                }
-                c => c,
-            };
+            let (class, moved) = self.core.follow_bases(at, class);
             match (class, &inst.op) {
                 (
                     Class::Int,
@@ -188,8 +197,7 @@ impl Machine<'_> {
                     },
                 ) => {
                     if !(one && self.core.int_one((w, lane), *op, *ty, *dst, src)) {
-                        self.core
-                            .int(At { w, exec: mask, pc }, (*op, *ty, 1), *dst, None, src)?;
+                        self.core.int(at, (*op, *ty, 1), *dst, None, src)?;
                     }
                     if let (Some(dst), false) = (dst, moved.is_none()) {
                         self.core.set_prov(w, *dst, mask, moved);
@@ -218,42 +226,15 @@ impl Machine<'_> {
                         used,
                     },
                 ) => {
-                    self.core.threads.trails.note(
-                        w,
-                        self.core.threads.stats.warp_instructions,
-                        pc,
-                        mask,
-                    );
-                    if self.tasks.objects.any() {
-                        self.note_act(w, mask, pc)?;
-                    }
+                    self.begin_access(at)?;
                     if !(one && self.load_lane(w, lane, pc, &inst.op)) {
-                        self.load(
-                            At { w, exec: mask, pc },
-                            (access, dsts, *addr),
-                            *used,
-                            &UNCONDITIONAL,
-                        )?;
+                        self.load(at, (access, dsts, *addr), *used, &UNCONDITIONAL)?;
                         self.keep_trails();
                     }
                 }
                 (Class::Store, Op::St { access, srcs, addr }) => {
-                    self.core.threads.trails.note(
-                        w,
-                        self.core.threads.stats.warp_instructions,
-                        pc,
-                        mask,
-                    );
-                    if self.tasks.objects.any() {
-                        self.note_act(w, mask, pc)?;
-                    }
-                    self.store(
-                        At { w, exec: mask, pc },
-                        access,
-                        srcs,
-                        *addr,
-                        &UNCONDITIONAL,
-                    )?;
+                    self.begin_access(at)?;
+                    self.store(at, access, srcs, *addr, &UNCONDITIONAL)?;
                     self.keep_trails();
                 }
                 (_, Op::Bra { .. }) => {}
@@ -263,6 +244,17 @@ impl Machine<'_> {
             pc = to;
         }
         Ok(pc)
+    }
+
+    /// Notes an access before it is made.
+    #[inline]
+    fn begin_access(&mut self, At { w, exec, pc }: At) -> Result<(), Stop> {
+        let now = self.core.threads.stats.warp_instructions;
+        self.core.threads.trails.note(w, now, pc, exec);
+        if self.tasks.objects.any() {
+            self.note_act(w, exec, pc)?;
+        }
+        Ok(())
     }
 
     /// A load of one register in one lane, whose order with others nobody has to know.

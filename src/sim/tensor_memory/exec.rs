@@ -6,7 +6,7 @@ use crate::answer::AssumptionKind;
 use crate::kernel::Pc;
 use crate::sim::at::{At, site, tids};
 use crate::sim::clock::{Actor, Layer};
-use crate::sim::machine::{Core, Machine};
+use crate::sim::machine::{Core, Machine, Synchronisation};
 use crate::sim::region::SHARED;
 use crate::sim::stop::Stop;
 use crate::sim::tensor_memory::{Alloc, Done, Held, ROWS};
@@ -132,6 +132,25 @@ impl Core<'_> {
                  does not promise"
             )
         });
+    }
+}
+
+impl Synchronisation {
+    /// Names the wait that would have ended an operation before a later one, or the fence that its pipeline lacks.
+    fn tensor_missing(&self, old: &Done, lacks: Option<&str>) -> String {
+        let last = lanes(old.mask).next().unwrap_or(0);
+        let observed = self.order.clocks.observed(Actor(old.who.0 + last as u32));
+        let missing = match old.touch {
+            _ if observed => "a barrier after the wait for the first is missing",
+            Touch::Load => "tcgen05.wait::ld is missing after the first",
+            Touch::Store => "tcgen05.wait::st is missing after the first",
+            Touch::Manage => "a barrier between them is missing",
+            _ => "tcgen05.commit on an mbarrier and a wait for that are missing between them",
+        };
+        match lacks {
+            Some(fence) => format!("{missing}, or {fence}"),
+            None => missing.to_string(),
+        }
     }
 }
 
@@ -483,20 +502,6 @@ impl Machine<'_> {
                 Err(()) => {}
             }
         }
-        let clocks = &self.sync.order.clocks;
-        let last = lanes(old.mask).next().unwrap_or(0);
-        let observed = clocks.observed(Actor(old.who.0 + last as u32));
-        let missing = match old.touch {
-            _ if observed => "a barrier after the wait for the first is missing",
-            Touch::Load => "tcgen05.wait::ld is missing after the first",
-            Touch::Store => "tcgen05.wait::st is missing after the first",
-            Touch::Manage => "a barrier between them is missing",
-            _ => "tcgen05.commit on an mbarrier and a wait for that are missing between them",
-        };
-        let missing = match lacks {
-            Some(fence) => format!("{missing}, or {fence}"),
-            None => missing.to_string(),
-        };
         let mut sites = vec![
             site(old.pc, old.w, old.mask, "touches it first"),
             site(
@@ -520,6 +525,7 @@ impl Machine<'_> {
             });
             return Ok(());
         }
+        let missing = self.sync.tensor_missing(old, lacks);
         self.core.defect(DefectKind::DataRace, sites, || {
             format!("{used}: {missing}{late}")
         });
