@@ -14,7 +14,6 @@ use crate::term::questions::{Asked, Question};
 use crate::term::{Class, RCmp, Term, TermId, encode_exact};
 
 use super::convert::BY_ROUNDING;
-use super::float::flush;
 use super::machine::Core;
 use super::rounding::Arg;
 use super::val::Val;
@@ -211,10 +210,6 @@ impl Core<'_> {
             } => {
                 for lane in lanes(exec) {
                     let (x, y) = self.both((w, lane, pc), *a, *b);
-                    let (x, y) = match (ftz, ty) {
-                        (true, NumTy::Float(Fmt::F32)) => (flush(x), flush(y)),
-                        _ => (x, y),
-                    };
                     let (mut r, mut nr);
                     if *n == 1 {
                         let cmp = if a == b { of_itself(*cmp, *ty) } else { *cmp };
@@ -318,6 +313,11 @@ impl Core<'_> {
         x: Val,
         y: Val,
     ) -> TermId {
+        // Of numbers that are not known, which are real numbers here, nothing is flushed.
+        let [x, y] = [x, y].map(|v| match (v, ty) {
+            (Val::Conc(bits), NumTy::Float(f)) if ftz => Val::Conc(number::flushed(f, bits)),
+            _ => v,
+        });
         match ty {
             NumTy::Float(f) if self.values.words.is_some() => {
                 self.values.compare_words(at.2, (cmp, f, ftz), [x, y])

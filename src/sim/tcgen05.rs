@@ -251,11 +251,10 @@ impl Machine<'_> {
         if v != Val::Unset {
             return v;
         }
-        if !self.core.memory.unset_sites.contains_key(&pc) {
+        self.core.memory.unset_sites.entry(pc).or_insert_with(|| {
             let text = format!("reads lane {row}, column {column} of tensor memory, never written");
-            let site = site(pc, w, mask, text);
-            self.core.memory.unset_sites.insert(pc, site);
-        }
+            site(pc, w, mask, text)
+        });
         Val::Bits(self.core.values.store.poison(32, pc.0))
     }
 

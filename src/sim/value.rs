@@ -132,23 +132,6 @@ pub struct Values {
 }
 
 impl Values {
-    /// Forgets what can be found again.
-    pub(super) fn forget(&mut self) {
-        self.memo = Default::default();
-        self.packed = Default::default();
-        self.intervals = Default::default();
-        self.factors = Default::default();
-        self.samples = Default::default();
-        self.apart = Default::default();
-        (self.one, self.bit_ones) = (None, [None; 2]);
-        self.extensions = Default::default();
-        self.consts = Default::default();
-        self.elements = Default::default();
-        self.singles = Default::default();
-        self.poisons = Default::default();
-        self.fresh_sites = Default::default();
-    }
-
     /// Adds what a run goes on from.
     pub(super) fn record(&self, state: &mut State) {
         let Values {
@@ -160,14 +143,13 @@ impl Values {
             numbers: _,
             omits: _,
             first_fresh: _,
-            // Of terms.
+            // Of terms: how they were made, what they are known to be, and what was made of them.
             store: _,
             open: _,
             narrow: _,
             words: _,
             halves: _,
             doubts: _,
-            // Derived.
             memo: _,
             packed: _,
             intervals: _,

@@ -1,11 +1,11 @@
 //! The fields of the machine and of its parts, taken apart: what each of them is to a run that goes on.
 
-use super::super::Tid;
 use super::super::region::RegionId;
 use super::super::state::{Place, State, Table};
 use super::super::taken::Taken;
 use super::super::trail::Trails;
 use super::super::warp::lanes;
+use super::super::{Stats, Tid};
 use super::{Conditions, Core, Machine, Spaces, Synchronisation, Tasks, Threads};
 use crate::kernel::RegId;
 
@@ -46,14 +46,20 @@ impl Machine<'_> {
             memory,
             ..
         } = &mut self.core;
-        values.forget();
+        values.fresh_sites.clear();
         threads.branch_regions = Default::default();
+        let seen = threads.trails.seen;
         threads.trails = Trails::new(fixed.program.kinds.clone(), threads.warps.len());
-        threads.stats = Default::default();
+        threads.trails.seen = seen;
+        // Times of what is executed are counts of instructions, and those of accesses end runs that leave their arrays.
+        threads.stats = Stats {
+            warp_instructions: threads.stats.warp_instructions,
+            accesses: threads.stats.accesses,
+            ..Stats::default()
+        };
         threads.executed.fill(0);
         threads.taken = Taken::new(fixed.kernel);
         threads.trace = None;
-        memory.unset_sites.clear();
         memory.footprint = Default::default();
         self.sync.weak = Default::default();
         self.conditions.conditionals.clear();
@@ -72,8 +78,8 @@ impl Threads {
             last_turn: (before, idle, waits),
             classes: _,        // Said once, before the run.
             branch_regions: _, // Derived.
-            trails: _,         // Beside, as all that follow.
-            stats: _,
+            stats: _, // Numbers of what is new, the times of instructions among them, and beside.
+            trails: _, // Beside, as all that follow.
             executed: _,
             taken: _,
             trace: _,
@@ -107,7 +113,7 @@ impl Spaces {
             moved,
             float_updates,
             gathers,
-            unset_sites: _, // Beside.
+            unset_sites: _, // Of terms: where poison was read.
             footprint: _,   // Beside.
         } = self;
         for (id, region) in (0..).map(RegionId).zip(regions) {
