@@ -28,6 +28,8 @@ use super::Tid;
 use super::region::RegionId;
 
 mod again;
+#[cfg(test)]
+mod tests;
 
 /// Where a value stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Runs the manifest of `kernels/` with those that it includes: every entry must get its verdict.
 
+mod again;
 mod bits;
 mod bounds;
 mod control_slice;

@@ -29,6 +29,12 @@ fn decides(path: &str) -> bool {
     is_code || ALSO.iter().any(is_below)
 }
 
+/// How many commits there are, which says whose turn it is.
+pub(crate) fn commits() -> Option<usize> {
+    let count = git(&["rev-list", "--count", "HEAD"])?;
+    count.trim().parse().ok()
+}
+
 /// The part of what is dear that is judged now, below [`PARTS`]; none if all of it is.
 pub(crate) fn part() -> Option<usize> {
     if std::env::var_os("VOLTA_ALL").is_some() {
@@ -41,6 +47,5 @@ pub(crate) fn part() -> Option<usize> {
     if !is_whole || changed.lines().any(decides) {
         return None;
     }
-    let count: usize = git(&["rev-list", "--count", "HEAD"])?.trim().parse().ok()?;
-    Some(count % PARTS)
+    Some(commits()? % PARTS)
 }

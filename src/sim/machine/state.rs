@@ -60,7 +60,6 @@ impl Machine<'_> {
         threads.executed.fill(0);
         threads.taken = Taken::new(fixed.kernel);
         threads.trace = None;
-        memory.footprint = Default::default();
         self.sync.weak = Default::default();
         self.conditions.conditionals.clear();
         self.conditions.pending.clear();
@@ -114,7 +113,7 @@ impl Spaces {
             float_updates,
             gathers,
             unset_sites: _, // Of terms: where poison was read.
-            footprint: _,   // Beside.
+            footprint: _,   // Beside, and said once: whether it is on.
         } = self;
         for (id, region) in (0..).map(RegionId).zip(regions) {
             let words = region.words();
