@@ -23,7 +23,7 @@ use crate::grid::{Subject, numbers};
 use crate::input::Lowered;
 use crate::kernel::{Fmt, Kernel, Pc, ScheduleUse};
 use crate::sim::numbers::Memory;
-use crate::sim::schedule::Dice;
+use crate::sim::schedule::ScheduleRng;
 use crate::sim::{Outcome, WarningKind};
 use crate::spec::launch::Selection;
 use crate::spec::{Domain, ElemTy, Numbered};
@@ -192,9 +192,9 @@ fn refuted_on(
     let first = numbers::in_other_order(&executed, (&ranks, None), &rechecked)?;
     let reversed = (ctas > 1).then_some((turned, None, "the CTAs in the opposite order"));
     let drawn = (1..=runs).map(|seed| {
-        let mut dice = Dice::new(seed);
+        let mut rng = ScheduleRng::new(seed);
         let mut ranks = ranks.clone();
-        ranks.sort_by_cached_key(|_| dice.below(u64::MAX));
+        ranks.sort_by_cached_key(|_| rng.below(u64::MAX));
         let order = match ctas {
             1 => "warps and lanes in an order that was drawn",
             _ => "CTAs, warps and lanes in an order that was drawn",

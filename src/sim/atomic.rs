@@ -346,8 +346,8 @@ impl Machine<'_> {
         self.check(w, pc, &mut targets, size, true);
         self.order_accesses((w, pc), &targets, elems, kind, false)?;
         // Which lane of an instruction comes first, nothing says.
-        if let Some(dice) = &mut self.core.threads.dice {
-            let order = dice.order();
+        if let Some(rng) = &mut self.core.threads.rng {
+            let order = rng.order();
             targets.sort_by_key(|t| order[t.lane]);
         }
         let (what, ty) = ((*op, access.ty, *packed), held_type(access.ty, *packed));

@@ -14,13 +14,13 @@ mod exec;
 
 /// The lanes of a warp that wait in a collective.
 #[derive(Clone, Debug, Hash)]
-pub(super) struct Meeting {
+pub(super) struct PendingCollective {
     keys: [Option<Key>; LANES],
 }
 
-impl Default for Meeting {
+impl Default for PendingCollective {
     fn default() -> Self {
-        Meeting {
+        PendingCollective {
             keys: [None; LANES],
         }
     }

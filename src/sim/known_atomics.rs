@@ -64,7 +64,7 @@ impl Machine<'_> {
         };
         let elem = access.ty.bits() / 8;
         let followed =
-            self.sync.strong.on || self.sync.fences.present || self.core.threads.dice.is_some();
+            self.sync.strong.on || self.sync.fences.present || self.core.threads.rng.is_some();
         let open = under.mask != 0 || followed || *op == AtomOp::Exch || !matches!(elem, 4 | 8);
         if open
             || !self.core.threads.are_numbers(w, exec, *src)

@@ -139,7 +139,7 @@ impl Core<'_> {
             self.values.begin_product(pc, product, from);
         }
         if let MmaForm::Quads { a_col, b_row } = m.form {
-            let results = self.quads(w, m, a_col, b_row);
+            let results = self.mma_m8n8k4(w, m, a_col, b_row);
             self.put_results(w, m, &results);
             return Ok(());
         }

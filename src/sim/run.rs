@@ -25,7 +25,7 @@ use super::omit::found_nothing;
 use super::program::Program;
 use super::region::region_of;
 use super::residues::Residues;
-use super::schedule::Dice;
+use super::schedule::ScheduleRng;
 use super::step::Flow;
 use super::stop::{Obstacle, Stop};
 use super::unused::trial::{Trial, reached};
@@ -66,7 +66,7 @@ impl Stage for OneCta<'_> {
         m.core.memory.footprint = Footprint::new(noting);
         m.take_unused(&known.found.unused, &known.foreign);
         m.take_by_value(known.found.by_value.clone());
-        m.core.threads.dice = known.schedule.map(Dice::new);
+        m.core.threads.rng = known.schedule.map(ScheduleRng::new);
         if let Some(plan) = &known.order {
             m.follow_strong(plan);
         }
@@ -349,8 +349,10 @@ impl Machine<'_> {
 
     /// Runs each warp as far as it gets: whether any stepped, and whether any thread has not ended.
     pub(super) fn run_round(&mut self) -> Result<(bool, bool), Stop> {
+        // The step that was waited for may have met an access that was made before.
+        self.keep_trails();
         let mut progress = false;
-        let first = match &mut self.core.threads.dice {
+        let first = match &mut self.core.threads.rng {
             Some(d) => d.below(self.core.threads.warps.len() as u64) as usize,
             None => 0,
         };
@@ -361,8 +363,6 @@ impl Machine<'_> {
                 self.core.over_limit()?;
             }
         }
-        // A step that was waited for may have met an access that was made before.
-        self.keep_trails();
         // A warp may never get far between two barriers of a loop without end.
         self.core.over_limit()?;
         self.clocks_exhausted()?;
@@ -376,11 +376,16 @@ impl Machine<'_> {
     fn run_warp(&mut self, w: usize) -> Result<bool, Stop> {
         let mut progress = false;
         let (mut turn, mut yielded) = (0, 0u32);
-        let mut left = self.core.threads.dice.as_mut().map_or(u64::MAX, Dice::turn);
+        let mut left = self
+            .core
+            .threads
+            .rng
+            .as_mut()
+            .map_or(u64::MAX, ScheduleRng::turn);
         loop {
             let mut released = false;
             let ready = self.core.threads.warps[w].runnable() & !yielded;
-            let group = match &mut self.core.threads.dice {
+            let group = match &mut self.core.threads.rng {
                 Some(d) => d.group(&self.core.threads.warps[w], ready),
                 None => self.core.threads.warps[w].lowest(ready),
             };

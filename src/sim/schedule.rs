@@ -14,13 +14,13 @@ const LONGEST_TURN: u64 = 48;
 /// A source of choices: xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift
 /// generators, scrambled").
 #[derive(Clone, Debug, Hash)]
-pub(crate) struct Dice(u64);
+pub(crate) struct ScheduleRng(u64);
 
-impl Dice {
+impl ScheduleRng {
     /// The choices of a seed.
     pub(crate) fn new(seed: u64) -> Self {
         // Any state but zero.
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        ScheduleRng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     /// A number below `n`.
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn choices_are_spread_and_repeat_with_their_seed() {
         let draw = |seed| {
-            let mut d = Dice::new(seed);
+            let mut d = ScheduleRng::new(seed);
             (0..1000).map(|_| d.below(8)).collect::<Vec<_>>()
         };
         assert_eq!(draw(3), draw(3));

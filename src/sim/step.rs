@@ -139,7 +139,10 @@ impl Core<'_> {
                 let from = (landing.region, &offs);
                 self.load_lanes(At { w, exec, pc }, from, (access, dsts));
             }
-            op if op.is_pure() => self.compute_shared(w, exec, pc, op).ok()?,
+            // A clock is asked as well.
+            op if op.is_pure() || matches!(op, Op::Special { .. }) => {
+                self.compute_shared(w, exec, pc, op).ok()?;
+            }
             _ => return None,
         }
         Some(next)

@@ -493,7 +493,6 @@ impl Machine<'_> {
     /// Executes one block on a way, and puts where it leads among the pending.
     fn walk_block(&mut self, walk: &mut Walk, way: Way) -> Result<(), End> {
         let (w, region) = (walk.w, walk.region);
-        self.keep_trails();
         self.core.look_at_limits()?;
         self.core.restore(w, region, &way);
         let (here, mut under, mut yes) = (way.here(), Under::none(), 0u32);
@@ -525,6 +524,7 @@ impl Machine<'_> {
                 _ if !is_selectable(&inst.op) => return Err(End::Unstructured),
                 _ => {
                     self.execute_on_way(&way, w, pc, (yes, &under), (sure, &guards))?;
+                    self.keep_trails();
                     continue;
                 }
             };

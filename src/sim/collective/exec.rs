@@ -67,7 +67,7 @@ impl Synchronisation {
     /// Lanes of a warp that wait in collectives.
     pub(in crate::sim) fn waiting_lanes(&self, w: usize) -> u32 {
         let mut m = 0;
-        for (l, k) in self.meetings[w].keys.iter().enumerate() {
+        for (l, k) in self.collectives[w].keys.iter().enumerate() {
             m |= (k.is_some() as u32) << l;
         }
         m
@@ -370,7 +370,7 @@ impl Machine<'_> {
                 });
                 return Err(Stop::Finding);
             }
-            self.sync.meetings[w].keys[lane] = Some(Key { mask: m, kind });
+            self.sync.collectives[w].keys[lane] = Some(Key { mask: m, kind });
         }
         self.core.threads.warps[w].blocked |= exec;
         self.complete_meetings(w)
@@ -381,13 +381,13 @@ impl Machine<'_> {
         let mut rest = self.sync.waiting_lanes(w);
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
-            let Some(key) = self.sync.meetings[w].keys[lane] else {
+            let Some(key) = self.sync.collectives[w].keys[lane] else {
                 break;
             };
             let members = key.mask & self.core.threads.warps[w].live;
             let mut here = 0u32;
             for l in lanes(members) {
-                here |= ((self.sync.meetings[w].keys[l] == Some(key)) as u32) << l;
+                here |= ((self.sync.collectives[w].keys[l] == Some(key)) as u32) << l;
             }
             rest &= !(1 << lane);
             if here != members {
@@ -397,7 +397,7 @@ impl Machine<'_> {
             self.exchange(w, members)?;
             self.note_meeting(w, members);
             for l in lanes(members) {
-                self.sync.meetings[w].keys[l] = None;
+                self.sync.collectives[w].keys[l] = None;
                 self.core.threads.warps[w].pc[l] += 1;
             }
             self.core.threads.warps[w].blocked &= !members;
@@ -411,10 +411,10 @@ impl Machine<'_> {
         w: usize,
         lane: usize,
     ) -> Option<(&'static str, u32)> {
-        let key = self.sync.meetings[w].keys[lane]?;
+        let key = self.sync.collectives[w].keys[lane]?;
         let mut missing = 0;
         for l in lanes(key.mask & self.core.threads.warps[w].live) {
-            missing |= ((self.sync.meetings[w].keys[l] != Some(key)) as u32) << l;
+            missing |= ((self.sync.collectives[w].keys[l] != Some(key)) as u32) << l;
         }
         let pc = Pc(self.core.threads.warps[w].pc[lane]);
         kind_of(&self.core.inst(pc).op).map(|k| (k.1, missing))

@@ -71,7 +71,7 @@ impl Threads {
     fn record(&self, state: &mut State) {
         let Threads {
             warps,
-            dice,
+            rng,
             runaway,
             effects,
             last_turn: (before, idle, waits),
@@ -96,7 +96,7 @@ impl Threads {
             }
         }
         state.add("threads", warps);
-        state.add("schedule", dice);
+        state.add("schedule", rng);
         state.add("accesses out of bounds", runaway);
         state.add("turns without effect", &(effects - before, idle, waits));
     }
@@ -137,7 +137,7 @@ impl Synchronisation {
             strong,
             barriers,
             votes,
-            meetings,
+            collectives,
             cluster_barriers,
             inits,
             lifetimes,
@@ -151,7 +151,7 @@ impl Synchronisation {
         state.add("fences", fences);
         state.add("strong accesses", strong);
         state.add("barriers", &(barriers, votes));
-        state.add("collectives", meetings);
+        state.add("collectives", collectives);
         state.add("barriers of clusters", cluster_barriers);
         state.add("initialisations", inits);
         state.add("lifetimes", lifetimes);

@@ -10,7 +10,7 @@ use super::super::clock::Shape;
 use super::super::cluster::barrier::ClusterBarrier;
 use super::super::cluster::inits::Inits;
 use super::super::cluster::{self, Lifetimes, Requests, Team};
-use super::super::collective::Meeting;
+use super::super::collective::PendingCollective;
 use super::super::dependents::Dependents;
 use super::super::fences::Fences;
 use super::super::mbarrier::heads::Patterns;
@@ -34,7 +34,7 @@ pub(in crate::sim) struct Synchronisation {
     /// Predicates of lanes that wait in a barrier reduction: warp, lane, predicate.
     pub votes: Vec<(usize, usize, TermId)>,
     /// Warp collectives under way, by warp.
-    pub meetings: Vec<Meeting>,
+    pub collectives: Vec<PendingCollective>,
     /// The barrier of each cluster.
     pub cluster_barriers: Vec<ClusterBarrier>,
     /// Objects that were made and may be published by a fence of their own.
@@ -68,7 +68,7 @@ impl Synchronisation {
             strong: Strong::default(),
             barriers: (0..team.len() as u32).map(Barriers::of).collect(),
             votes: Vec::new(),
-            meetings: (0..warps).map(|_| Meeting::default()).collect(),
+            collectives: (0..warps).map(|_| PendingCollective::default()).collect(),
             cluster_barriers: cluster::barriers(team, warps),
             inits: Inits::new(kernel),
             lifetimes: Lifetimes::new(warps),

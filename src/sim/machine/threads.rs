@@ -8,7 +8,7 @@ use super::super::clock::Shape;
 use super::super::plain::Class;
 use super::super::program::Program;
 use super::super::runaway::Runaway;
-use super::super::schedule::Dice;
+use super::super::schedule::ScheduleRng;
 use super::super::taken::Taken;
 use super::super::trail::Trails;
 use super::super::warp::{LANES, Warp};
@@ -29,7 +29,7 @@ pub(in crate::sim) struct Threads {
     /// That count at the end of the last turn, for how many turns it had not changed, and how many of them only waited.
     pub last_turn: (u64, u32, u32),
     /// Choices of a schedule that is not round robin.
-    pub dice: Option<Dice>,
+    pub rng: Option<ScheduleRng>,
     /// Counts.
     pub stats: Stats,
     /// How often threads executed each instruction other than a plain jump.
@@ -63,7 +63,7 @@ impl Threads {
             branch_regions: Regions::default(),
             effects: 0,
             last_turn: (0, 0, 0),
-            dice: None,
+            rng: None,
             stats: Stats::default(),
             executed: vec![0; kernel.insts.len()],
             taken: Taken::new(kernel),

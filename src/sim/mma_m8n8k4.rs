@@ -34,7 +34,7 @@ fn place(ty: NumTy, lane: usize, i: usize) -> (usize, usize) {
 
 impl Core<'_> {
     /// The elements of d, eight for each lane.
-    pub(super) fn quads(&mut self, w: usize, m: &Mma, a_col: bool, b_row: bool) -> Vec<Val> {
+    pub(super) fn mma_m8n8k4(&mut self, w: usize, m: &Mma, a_col: bool, b_row: bool) -> Vec<Val> {
         let half_float = MatTy::Float(Fmt::F16);
         let a = self.fragment(w, half_float, &m.a, (32, 4), |lane, r, e| {
             let ((quad, half), i) = (origin(lane), 2 * r + e);
