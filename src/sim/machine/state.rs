@@ -43,7 +43,6 @@ impl Machine<'_> {
             fixed,
             values,
             threads,
-            memory,
             ..
         } = &mut self.core;
         values.fresh_sites.clear();
