@@ -20,12 +20,14 @@ use super::clock::Tick;
 mod exec;
 
 /// An instruction that all warps of a warpgroup execute.
-#[derive(Clone, Copy, Debug, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Alike {
     pub pc: Pc,
     /// The registers that it sets; products are told apart by their place.
     pub registers: Option<(u32, bool)>,
 }
+
+recorded!(Alike { pc, registers });
 
 /// Registers of the warps, which a launch gives to each thread alike and `setmaxnreg` moves between warps.
 #[derive(Clone, Debug, Default)]
