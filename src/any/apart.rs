@@ -3,7 +3,7 @@
 use super::expr::Id;
 use super::gates::{Holds, Model, together};
 use super::prover::Prover;
-use super::radix::{self, Meeting, apart, meets};
+use super::radix::meets;
 use super::state::{Accessed, Barrier, By, Does, Object};
 use super::threads::Relation;
 use crate::answer::{Finding, Part, Site, WarningKind};
@@ -305,7 +305,7 @@ fn meet_apart(
         return Ok(());
     };
     let ends = ((a.offset, a.bytes), (there[1], b.bytes));
-    let mut digits = digits_meet(p, conditions, ends, !object.is_shared());
+    let mut digits = p.digits_meet(conditions, ends, !object.is_shared());
     let open = match together(&p.w.e, &digits, false, p.subject.limits) {
         Holds::Never => return Ok(()),
         Holds::Perhaps(better) => better.or(model),
@@ -337,27 +337,6 @@ fn meet_apart(
         return Ok(());
     }
     Err(open)
-}
-
-/// The conditions with those under which two ranges of bytes meet, over the integers: where they do, so do their digits.
-fn digits_meet(
-    p: &mut Prover,
-    mut conditions: Vec<Id>,
-    (x, y): ((Id, u32), (Id, u32)),
-    sign: bool,
-) -> Vec<Id> {
-    let mut integers = p.integers(&conditions);
-    let meeting = Meeting {
-        a: integers.reading(x.0, sign),
-        b: integers.reading(y.0, sign),
-        widths: (i128::from(x.1), i128::from(y.1)),
-    };
-    let parts = apart(meeting, &mut integers);
-    conditions.extend(&p.w.plain);
-    for part in &parts {
-        conditions.push(radix::condition(part, &mut p.w.e));
-    }
-    conditions
 }
 
 /// That the tickets of the first thread and those of the second one lie apart, group for group, as their updates say.

@@ -145,23 +145,33 @@ impl Prover<'_, '_> {
         })
     }
 
+    /// The conditions with those under which two ranges of bytes meet, over the integers: where they do, so do their digits.
+    pub(super) fn digits_meet(
+        &mut self,
+        mut conditions: Vec<Id>,
+        (x, y): ((Id, u32), (Id, u32)),
+        sign: bool,
+    ) -> Vec<Id> {
+        let mut integers = self.integers(&conditions);
+        let meeting = Meeting {
+            a: integers.reading(x.0, sign),
+            b: integers.reading(y.0, sign),
+            widths: (i128::from(x.1), i128::from(y.1)),
+        };
+        let parts = radix::apart(meeting, &mut integers);
+        conditions.extend(&self.w.plain);
+        for part in &parts {
+            conditions.push(radix::condition(part, &mut self.w.e));
+        }
+        conditions
+    }
+
     /// That words of the first thread and of the second differ, where that is shown over the integers under conditions.
     pub(super) fn numbers_differ(&mut self, pairs: &[(Id, Id)], conditions: &[Id]) -> Vec<Id> {
         let mut out = Vec::new();
         for &(x, y) in pairs {
             let shown = [false, true].into_iter().any(|sign| {
-                let mut integers = self.integers(conditions);
-                let meeting = Meeting {
-                    a: integers.reading(x, sign),
-                    b: integers.reading(y, sign),
-                    widths: (1, 1),
-                };
-                let parts = radix::apart(meeting, &mut integers);
-                let mut all = conditions.to_vec();
-                all.extend(&self.w.plain);
-                for part in &parts {
-                    all.push(radix::condition(part, &mut self.w.e));
-                }
+                let all = self.digits_meet(conditions.to_vec(), ((x, 1), (y, 1)), sign);
                 matches!(
                     together(&self.w.e, &all, false, self.subject.limits),
                     Holds::Never

@@ -12,7 +12,7 @@ use super::rat::Rat;
 use super::ring::Atom;
 use super::select::{Lit, Pred};
 use super::sweep::Normalizer;
-use crate::term::{ArrayId, BitsOp, Fun, Term, show};
+use crate::term::{ArrayId, BitsOp, Term, show};
 
 /// An operation on bits, as formulas and sentences have it.
 pub(super) fn op_name(op: BitsOp) -> &'static str {
@@ -234,7 +234,7 @@ impl<'a, 's> Printer<'a, 's> {
             Atom::Inv(p) => self.call("1/", &[*p], depth),
             Atom::Sqrt(p) => self.call("sqrt", &[*p], depth),
             Atom::Log2(p) => self.call("log2", &[*p], depth),
-            Atom::Fun(f, p) => self.call(fun_name(*f), &[*p], depth),
+            Atom::Fun(f, p) => self.call(show::function(*f), &[*p], depth),
             Atom::Max(s) => self.call("max", s, depth),
             Atom::Select(c, a, b) => {
                 self.out.push('(');
@@ -401,22 +401,4 @@ impl<'a, 's> Printer<'a, 's> {
 /// A rational as people write it.
 pub(super) fn number(r: &Rat) -> String {
     show::number(&r.to_big())
-}
-
-pub(super) fn fun_name(f: Fun) -> &'static str {
-    match f {
-        Fun::Sqrt => "sqrt",
-        Fun::Rsqrt => "rsqrt",
-        Fun::Exp2 => "exp2",
-        Fun::Log2 => "log2",
-        Fun::Sin => "sin",
-        Fun::Cos => "cos",
-        Fun::Tanh => "tanh",
-        Fun::Erf => "erf",
-        Fun::Abs => "abs",
-        Fun::Floor => "floor",
-        Fun::Ceil => "ceil",
-        Fun::Trunc => "trunc",
-        Fun::RoundEven => "round",
-    }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Chosen {
 }
 
 /// Accesses to one object at constant distances from one place that data choose.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gather {
     /// The object.
     pub object: Object,

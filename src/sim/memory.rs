@@ -120,14 +120,19 @@ recorded!(Region { kind, initial, known, extent, read_only, keeps }
     beside { pages: "places", dense: "places", sparse: "places", left: "no instruction changes it" });
 
 impl Region {
+    /// The pages that were touched, in address order: the number of each, and which of [`Region::pages`] it is.
+    fn pages(&self) -> Vec<(u64, usize)> {
+        let dense = (0..).zip(&self.dense).filter(|(_, i)| **i != NO_PAGE);
+        let all = dense.chain(self.sparse.iter().map(|(page, i)| (*page, i)));
+        let mut all: Vec<(u64, usize)> = all.map(|(page, i)| (page, *i as usize)).collect();
+        all.sort_unstable();
+        all
+    }
+
     /// The words that are not as they were before the first write, with what they hold and which bytes were written.
     pub(super) fn words(&self) -> impl Iterator<Item = (u64, u64, u8)> {
-        let dense = (0..).zip(&self.dense).map(|(page, at)| (page, *at));
-        let mut sparse: Vec<(u64, u32)> = self.sparse.iter().map(|(p, at)| (*p, *at)).collect();
-        sparse.sort_unstable();
-        let pages = dense.chain(sparse).filter(|(_, at)| *at != NO_PAGE);
-        pages.flat_map(|(page, at)| {
-            let Page { cells, written, .. } = &self.pages[at as usize];
+        self.pages().into_iter().flat_map(|(page, at)| {
+            let Page { cells, written, .. } = &self.pages[at];
             let words = (page * PAGE as u64..).zip(cells.iter().zip(written.iter()));
             let words = words.map(|(word, (cell, written))| (word, *cell, *written));
             words.filter(|(_, cell, written)| (*cell, *written) != (0, 0))
@@ -746,14 +751,9 @@ impl Region {
 
     /// The written bytes, in address order: offset and number of each piece within a word.
     pub fn pieces(&self) -> Vec<(u64, u8)> {
-        let dense = self.dense.iter().enumerate();
-        let dense = dense
-            .filter(|(_, i)| **i != NO_PAGE)
-            .map(|(p, i)| (p as u64, *i));
-        let pages = dense.chain(self.sparse.iter().map(|(p, i)| (*p, *i)));
         let mut out = Vec::new();
-        for (page, i) in pages {
-            for (at, &mask) in self.pages[i as usize].written.iter().enumerate() {
+        for (page, i) in self.pages() {
+            for (at, &mask) in self.pages[i].written.iter().enumerate() {
                 let (mut mask, mut byte) = (mask, 0);
                 while mask != 0 {
                     let skip = mask.trailing_zeros();
@@ -765,24 +765,14 @@ impl Region {
                 }
             }
         }
-        out.sort_unstable();
         out
     }
 
     /// The final content of the written bytes, in address order: offset and bits of each maximal
     /// piece within a word, 64-bit values whole.
     pub fn written(&self, values: &mut Values) -> Vec<(u64, TermId)> {
-        let mut pages: Vec<(u64, usize)> = self
-            .dense
-            .iter()
-            .enumerate()
-            .filter(|(_, i)| **i != NO_PAGE)
-            .map(|(p, i)| (p as u64, *i as usize))
-            .chain(self.sparse.iter().map(|(p, i)| (*p, *i as usize)))
-            .collect();
-        pages.sort_unstable();
         let mut out = Vec::new();
-        for (page, i) in pages {
+        for (page, i) in self.pages() {
             let mut at = 0;
             while at < PAGE {
                 let mask = self.pages[i].written[at];

@@ -16,7 +16,7 @@ use super::Tid;
 use super::footprint::union;
 
 /// One place in the code and the threads that were there.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     /// The launch of a sequence.
     pub launch: u32,
@@ -55,7 +55,7 @@ impl Site {
 }
 
 /// An access or a synchronisation of one thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// When, in the schedule that was run.
     pub step: u64,

@@ -61,7 +61,7 @@ pub fn distance(off: u64) -> i64 {
 pub type Linear = super::linear::Linear<TermId, i128>;
 
 /// An integer that has to lie in a range, its ends included.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fit {
     /// The integer.
     pub value: Linear,

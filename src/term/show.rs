@@ -275,7 +275,7 @@ impl Printer<'_> {
 }
 
 /// The name of a function of a real.
-fn function(f: Fun) -> &'static str {
+pub fn function(f: Fun) -> &'static str {
     match f {
         Fun::Sqrt => "sqrt",
         Fun::Rsqrt => "rsqrt",

@@ -5,7 +5,7 @@
 
 use num_traits::ToPrimitive;
 
-use super::super::display::{fun_name, number};
+use super::super::display::number;
 use super::super::exp::ExpId;
 use super::super::monomial::Mono;
 use super::super::poly::{PTerm, PolyId};
@@ -13,6 +13,7 @@ use super::super::rat::Coef;
 use super::super::ring::{Atom, Fail, Ring};
 use super::super::value::Val;
 use super::{Finder, SHOWN};
+use crate::term::show::function;
 use crate::term::{ConstId, Fun};
 
 /// Constants of the pair that are tried as limits of a clamp.
@@ -190,7 +191,7 @@ impl Finder<'_, '_> {
             },
             Atom::Sqrt(p) => Some(("sqrt(.)".to_string(), *p)),
             Atom::Log2(p) => Some(("log2(.)".to_string(), *p)),
-            Atom::Fun(f, p) => Some((format!("{}(.)", fun_name(*f)), *p)),
+            Atom::Fun(f, p) => Some((format!("{}(.)", function(*f)), *p)),
             _ => None,
         }
     }

@@ -1,6 +1,5 @@
 //! Two products, and two atoms: which factor, and where inside of it.
 
-use super::super::display::fun_name;
 use super::super::exp::ExpId;
 use super::super::monomial::{Mono, Powers};
 use super::super::poly::{PTerm, PolyId};
@@ -8,6 +7,7 @@ use super::super::rat::{Coef, Rat};
 use super::super::ring::{Atom, Fail};
 use super::sums::scaled;
 use super::{Finder, Pair, Step, more};
+use crate::term::show::function;
 
 /// What is left of two lists of powers when each atom's common power is taken out.
 fn beyond(x: &Powers, y: &Powers) -> (Powers, Powers) {
@@ -208,12 +208,12 @@ impl Finder<'_, '_> {
             (Atom::Sqrt(p), Atom::Sqrt(q)) => Self::into(p, q, "under the square root"),
             (Atom::Log2(p), Atom::Log2(q)) => Self::into(p, q, "in the logarithm"),
             (Atom::Fun(f, p), Atom::Fun(g, q)) if f == g => {
-                Self::into(p, q, &format!("inside `{}`", fun_name(f)))
+                Self::into(p, q, &format!("inside `{}`", function(f)))
             }
             (Atom::Fun(f, p), Atom::Fun(g, q)) if p == q => Step::Found(format!(
                 "`{}` against `{}` of {}",
-                fun_name(f),
-                fun_name(g),
+                function(f),
+                function(g),
                 self.quote(p)
             )),
             (Atom::Max(s), Atom::Max(t)) => self.maxima(&s, &t),
@@ -298,7 +298,7 @@ fn named(a: &Atom) -> Option<(&'static str, PolyId)> {
         Atom::Inv(p) => ("1/.", *p),
         Atom::Sqrt(p) => ("sqrt", *p),
         Atom::Log2(p) => ("log2", *p),
-        Atom::Fun(f, p) => (fun_name(*f), *p),
+        Atom::Fun(f, p) => (function(*f), *p),
         _ => return None,
     })
 }
