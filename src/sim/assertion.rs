@@ -9,6 +9,7 @@
 //! Sound: the way that fails does nothing but compute, and ends.
 
 use crate::kernel::{Op, Pc, Space};
+use crate::sim::limits::LIMITS;
 use crate::term::TermId;
 
 use super::at::site;
@@ -17,13 +18,10 @@ use super::machine::Core;
 use super::step::Under;
 use super::warp::lanes;
 
-/// Instructions of the longest way to a failure.
-const LONGEST: usize = 256;
-
 impl Core<'_> {
     /// The instruction at which everybody fails who comes to a place.
     fn failure(&self, mut at: Pc) -> Option<Pc> {
-        for _ in 0..LONGEST {
+        for _ in 0..LIMITS.assertion_steps {
             let inst = self.fixed.kernel.insts.get(at.0 as usize)?;
             let next = Pc(at.0 + 1);
             at = match &inst.op {

@@ -15,6 +15,7 @@
 //! Not claimed: what memory is as a number where one of both is none; there it stays a choice among bits.
 
 use crate::kernel::{AtomOp, FloatOp, Fmt, IntTy, NumTy, Src};
+use crate::sim::limits::LIMITS;
 use crate::spec::ElemTy;
 use crate::term::{ICmp, RCmp, Sort, Term, TermId, TermStore};
 
@@ -25,12 +26,6 @@ use super::step::Under;
 use super::val::Val;
 use super::value::Values;
 use super::warp::lanes;
-
-/// Operands of a maximum among which the other half of an update is looked for.
-const MOST_OPERANDS: usize = 256;
-
-/// Conditions of a conjunction that are looked at.
-const MOST_CONDITIONS: usize = 64;
 
 /// What a condition says of a sign bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,7 +178,7 @@ fn other_half(
             (AtomOp::Max, Term::Max(a, b)) | (AtomOp::Min, Term::Min(a, b)) => open.extend([b, a]),
             _ => operands.push(t),
         }
-        if operands.len() + open.len() > MOST_OPERANDS {
+        if operands.len() + open.len() > LIMITS.maximum_operands {
             return None;
         }
     }
@@ -211,7 +206,7 @@ fn split(s: &TermStore, cond: TermId, (bits, v): (TermId, TermId)) -> (Vec<Sign>
     let mut open = vec![cond];
     while let Some(t) = open.pop() {
         match s.get(t) {
-            Term::And(a, b) if open.len() < MOST_CONDITIONS => open.extend([b, a]),
+            Term::And(a, b) if open.len() < LIMITS.update_conditions => open.extend([b, a]),
             _ => match sign(s, t, (bits, v)) {
                 Some(sign) => signs.push(sign),
                 None => others.push(t),

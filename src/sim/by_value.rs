@@ -16,6 +16,7 @@
 //! Sound: reads are compared with all later writes by their own list, which forgets nothing; what the shadow finds beside
 //! them (earlier writes, other accesses) stays a race.
 
+use crate::sim::limits::LIMITS;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::Pc;
@@ -27,9 +28,6 @@ use super::region::RegionId;
 use super::state::recorded;
 
 mod exec;
-
-/// Reads that are listed, and values that are looked at, before the claim is given up.
-const MAX_READS: usize = 1 << 16;
 
 /// An element that a thread of interest read.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -97,7 +95,7 @@ impl ByValue {
 
     fn list(&mut self, region: RegionId, read: Read) {
         self.listed += 1;
-        self.failed |= self.listed > MAX_READS;
+        self.failed |= self.listed > LIMITS.value_reads;
         if self.failed {
             return;
         }

@@ -12,17 +12,12 @@
 //!
 //! Sound: what is left out cannot happen; what is kept may.
 
+use crate::sim::limits::LIMITS;
 use num_rational::BigRational;
 use num_traits::Zero;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::term::{ArrayId, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, layout, pow2};
-
-/// Most bits that are tried out.
-const MAX_BITS: u8 = 8;
-
-/// Most terms between the bits and the address.
-const MAX_CONE: usize = 256;
 
 /// Terms over a few free bits.
 struct Cone {
@@ -53,7 +48,7 @@ impl Cone {
             if !seen.insert(t) {
                 continue;
             }
-            if seen.len() > MAX_CONE {
+            if seen.len() > LIMITS.choice_cone {
                 return None;
             }
             fresh.push(t);
@@ -70,7 +65,7 @@ impl Cone {
                 continue;
             }
             let w = leaf_width(s, t);
-            if !grow || w == 0 || self.bits + w > MAX_BITS {
+            if !grow || w == 0 || self.bits + w > LIMITS.chosen_bits {
                 self.leaves.truncate(leaves);
                 self.bits = bits;
                 self.steps.truncate(at);

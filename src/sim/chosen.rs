@@ -7,13 +7,14 @@
 //!
 //! Sound: nobody reads the value where the conditions are otherwise.
 
+use crate::sim::limits::LIMITS;
 use rustc_hash::FxHashMap;
 
 use crate::term::made::Kind;
 use crate::term::{Term, TermId, TermStore};
 
 use super::val::Val;
-use super::value::{MAX_NESTED, Values};
+use super::value::Values;
 
 /// A choice: its condition and both sides.
 pub(super) type Choice = (TermId, TermId, TermId);
@@ -102,7 +103,7 @@ impl Values {
             let (to, sides) = step(&self.store, t);
             seen.insert(t, to);
             if let Some((p, a, b)) = sides {
-                if inner.len() >= MAX_NESTED {
+                if inner.len() >= LIMITS.nested_selects {
                     continue;
                 }
                 inner.push((to, p, a, b));

@@ -4,6 +4,7 @@
 //! infinity is a term that `special` decides. Nothing of it is folded but what no input can change: input elements
 //! are finite, which the report says, and what is computed of them may be beyond its format.
 
+use crate::sim::limits::LIMITS;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
@@ -46,7 +47,7 @@ impl Values {
         let (x, y) = (self.settled(x), self.settled(y));
         let mut leaves = |v: Val| match v {
             Val::Conc(b) => Some(vec![(self.store.bool(true), b)]),
-            Val::Bits(t) => self.leaves(t, super::value::MAX_CHOICES),
+            Val::Bits(t) => self.leaves(t, LIMITS.choices),
             _ => None,
         };
         let (xs, ys) = (leaves(x)?, leaves(y)?);

@@ -3,6 +3,7 @@
 //! Known bits take the machine's own arithmetic, all lanes at once; a lane with a symbolic
 //! operand goes through terms.
 
+use crate::sim::limits::LIMITS;
 use std::array::from_fn;
 
 use smallvec::SmallVec;
@@ -14,7 +15,7 @@ use crate::term::{BitsOp, Term, TermId};
 use super::machine::Core;
 use super::stop::Stop;
 use super::val::Val;
-use super::value::{MAX_CHOICES, Values};
+use super::value::Values;
 use super::warp::{LANES, lanes};
 use super::{UnknownKind, int, int_sym};
 
@@ -93,14 +94,14 @@ impl Values {
                     }
                     continue;
                 }
-                Val::Bits(t) => self.leaves(t, MAX_CHOICES)?,
+                Val::Bits(t) => self.leaves(t, LIMITS.choices)?,
                 Val::Pred(p) => {
                     let n = self.store.not(p);
                     vec![(n, 0), (p, 1)]
                 }
                 _ => return None,
             };
-            if options.len() * leaves.len() > MAX_CHOICES {
+            if options.len() * leaves.len() > LIMITS.choices {
                 return None;
             }
             let mut next = Vec::new();

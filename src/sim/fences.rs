@@ -15,6 +15,7 @@
 //! Soundness: an edge without a report would hide a race of another schedule. Atomics whose old
 //! value is unused commute silently, so they never acquire.
 
+use crate::sim::limits::LIMITS;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -26,9 +27,6 @@ use super::Tid;
 use super::clock::{Clocks, Snapshot};
 use super::race::Kind;
 use super::region::RegionId;
-
-/// Most releases that are remembered of one word or one thread; more are an order not known.
-const MOST: usize = 64;
 
 /// What fences and flags have published.
 #[derive(Clone, Debug, Default)]
@@ -107,7 +105,7 @@ impl Fences {
             let list = self.seen.entry(t).or_default();
             for word in words.clone() {
                 for snap in self.words.get(&(region, word)).into_iter().flatten() {
-                    if list.len() < MOST && !list.iter().any(|s| Arc::ptr_eq(s, snap)) {
+                    if list.len() < LIMITS.releases && !list.iter().any(|s| Arc::ptr_eq(s, snap)) {
                         list.push(snap.clone());
                     }
                 }
@@ -129,7 +127,7 @@ impl Fences {
                 list.clear();
             }
             if let Some(snap) = &released
-                && list.len() < MOST
+                && list.len() < LIMITS.releases
                 && !list.iter().any(|s| Arc::ptr_eq(s, snap))
             {
                 list.push(snap.clone());

@@ -15,6 +15,7 @@
 //! Sound: a comparison that stays one of reals is a comparison of numbers that no rounding has touched, or has both
 //! answers over the reals, where the claim about real inputs takes them, or has one answer that the machine gives too.
 
+use crate::sim::limits::LIMITS;
 use num_traits::Signed;
 
 use crate::answer::{self, AssumptionKind};
@@ -178,9 +179,6 @@ impl Core<'_> {
 const SMALL: i64 = -100;
 const LARGE: i64 = 120;
 
-/// Operations that are looked through for a number that no rounding has touched.
-const MAX_EXACT: usize = 256;
-
 /// For an operation whose result is one of its operands, up to the sign, how many of them come before these.
 fn exact_operands(shape: Shape) -> Option<usize> {
     let m = &shape.mods;
@@ -205,7 +203,7 @@ impl Values {
             return false;
         }
         let mut stack = vec![self.operand(v, fmt)];
-        for _ in 0..MAX_EXACT {
+        for _ in 0..LIMITS.exact_operations {
             let Some(t) = stack.pop() else { return true };
             let store = &self.store;
             let (f, real) = match store.get(t) {

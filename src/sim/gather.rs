@@ -9,6 +9,7 @@
 //!
 //! Not claimed: anything about loads that synchronise, and about arrays whose content is known in part.
 
+use crate::sim::limits::LIMITS;
 use rustc_hash::FxHashMap;
 
 use crate::sim::state::recorded;
@@ -20,9 +21,6 @@ use super::Site;
 use super::address::provenance::Prov;
 
 mod exec;
-
-/// Terms of one index that are looked at.
-const MOST: usize = 1 << 12;
 
 /// An object in which data choose a place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -165,7 +163,7 @@ impl Gathers {
                 }
                 _ => store.is_loose(t),
             };
-            if refused || seen.len() > MOST {
+            if refused || seen.len() > LIMITS.gather_terms {
                 usable = false;
                 break;
             }

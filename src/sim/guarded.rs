@@ -14,6 +14,7 @@
 //! may not have been ordered before the first was looked at; too many) gives no
 //! condition, and the pair stays `unknown`.
 
+use crate::sim::limits::LIMITS;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Pc;
@@ -26,9 +27,6 @@ use super::race::{Finding, Party};
 use super::region::RegionId;
 
 mod exec;
-
-/// Further examples of a pair of instructions.
-const EXAMPLES: usize = 8;
 
 /// Bytes of the widest access.
 const WIDEST: u64 = 32;
@@ -130,7 +128,7 @@ impl Guarded {
         let key = |f: &Finding| (f.earlier.pc, f.later.pc);
         let same = self.more.iter().filter(|m| key(&m.0) == key(&f));
         let known = same.clone().any(|m| m.0.offset == f.offset);
-        if !known && same.count() < EXAMPLES {
+        if !known && same.count() < LIMITS.guarded_examples {
             self.more.push((f, conds));
         }
     }

@@ -28,6 +28,7 @@
 //! written out. What is not claimed: such an addition in a narrower format is not recognised, even
 //! where programs use it to round values that they know to be small.
 
+use crate::sim::limits::LIMITS;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_rational::BigRational;
@@ -362,9 +363,6 @@ pub fn rounding_sum(s: &mut TermStore, fmt: Fmt, rnd: Rnd, a: TermId, b: TermId)
     Some(s.add(rounded, rest))
 }
 
-/// Bits of a significand from which on a large constant is not there to round.
-const MASK_BITS: u64 = 5;
-
 /// The large constant among two terms if it is what programs mask with, as a number to show: its
 /// floats lie so far apart, or it is such a number, that nobody rounds with it. The sum with it is
 /// meant to lie below all others, or to be compared with such.
@@ -377,7 +375,7 @@ pub fn mask(s: &TermStore, fmt: Fmt, a: TermId, b: TermId) -> Option<String> {
     let c = x.or(y).filter(|c| c.is_negative())?;
     let size = c.abs();
     let odd = size.numer() >> size.numer().trailing_zeros().unwrap_or(0);
-    if odd.bits() < MASK_BITS {
+    if odd.bits() < LIMITS.mask_bits {
         return None;
     }
     let wide = size >= pow2(fmt.precision() as i64 + 5);

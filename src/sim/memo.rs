@@ -7,11 +7,8 @@
 //! Terms never change their meaning, so an entry never becomes wrong; a collision only forgets.
 
 use crate::kernel::Fmt;
+use crate::sim::limits::LIMITS;
 use crate::term::TermId;
-
-/// Slots of a cache that was just used first, and of one that forgot too much.
-const FIRST_SLOTS: usize = 1 << 11;
-const MOST_SLOTS: usize = 1 << 17;
 
 /// The cache; empty until it is first used.
 #[derive(Clone, Debug, Default)]
@@ -51,8 +48,15 @@ impl Memo {
     #[inline]
     pub(super) fn keep(&mut self, key: u64, t: TermId) {
         let size = self.slots.len();
-        if size == 0 || self.forgotten > 2 * size && size < MOST_SLOTS {
-            self.slots = vec![(0, 0); if size == 0 { FIRST_SLOTS } else { 4 * size }];
+        if size == 0 || self.forgotten > 2 * size && size < LIMITS.memo_slots {
+            self.slots = vec![
+                (0, 0);
+                if size == 0 {
+                    LIMITS.memo_first
+                } else {
+                    4 * size
+                }
+            ];
             self.forgotten = 0;
         }
         let i = self.slot(key);

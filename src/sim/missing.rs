@@ -4,6 +4,7 @@
 //! of one kernel mean nothing in the other.
 
 use crate::kernel::Pc;
+use crate::sim::limits::LIMITS;
 use crate::spec::{Origin, Role, Value};
 use crate::term::{ArrayId, Term};
 
@@ -11,9 +12,6 @@ use super::UnknownKind;
 use super::at::site;
 use super::machine::Core;
 use super::val::Val;
-
-/// Terms of a condition that are looked at for what it asks.
-const MAX_MET: usize = 1 << 12;
 
 impl Core<'_> {
     /// Records why an address is not known.
@@ -67,7 +65,7 @@ impl Core<'_> {
         let store = &self.values.store;
         let mut found: Option<ArrayId> = None;
         let mut integers = false;
-        store.met(&[t], MAX_MET, |t, open| {
+        store.met(&[t], LIMITS.missing_terms, |t, open| {
             if let Term::Elem { array, .. } = store.get(t)
                 && !array.is_place()
             {

@@ -56,6 +56,7 @@ mod knowledge;
 mod known_atomics;
 mod known_collectives;
 mod known_lanes;
+mod limits;
 mod machine;
 mod matrix;
 mod matrix_moves;
@@ -123,10 +124,11 @@ mod written;
 pub use cta::Inputs;
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use knowledge::Knowledge;
+pub use limits::MAX_TRACE;
 pub use outcome::*;
 pub use place::NO_ARRAY;
 pub use program::Program;
-pub use run::{MAX_TRACE, run, run_noting};
+pub use run::{run, run_noting};
 
 /// Rank of a thread in its CTA: x fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

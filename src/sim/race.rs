@@ -16,6 +16,7 @@
 //! The direction that is sound: [`Conflict::Race`] is a race in some schedule. A pair with an
 //! access under a guard that depends on data, or that only an exit orders, is told apart.
 
+use crate::sim::limits::LIMITS;
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 
@@ -229,13 +230,6 @@ pub struct SameWrite {
     pub view: View,
 }
 
-/// Races after which no more are looked for: the verdict stands, and agents that nobody waits for
-/// make each further access dearer.
-const ENOUGH: u64 = 4096;
-
-/// Pairs that are met for themselves; of more, one stands for many.
-const MOST_PAIRS: u32 = 1 << 12;
-
 /// What the shadow has found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -336,7 +330,7 @@ impl Report {
 
     /// True if no more pairs are met for themselves where one may stand for others.
     pub fn is_spent(&self) -> bool {
-        !self.always_each && self.met > MOST_PAIRS
+        !self.always_each && self.met > LIMITS.race_pairs
     }
 
     /// The threads of plain reads in races, each with its instruction.
@@ -352,6 +346,6 @@ impl Report {
     /// True if so many races are known that more would say nothing new.
     #[inline]
     pub fn full(&self) -> bool {
-        self.races >= ENOUGH
+        self.races >= LIMITS.races
     }
 }

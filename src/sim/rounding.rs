@@ -15,6 +15,7 @@
 //! results at the ends enclose all others; where a sign could change between them a number may be
 //! anything. A number that overflows for certain is the infinity of the machine.
 
+use crate::sim::limits::LIMITS;
 use std::cmp::Ordering;
 
 use num_bigint::BigInt;
@@ -29,17 +30,11 @@ use crate::term::{Term, TermId, decode, encode_exact, least, pow2, root, round};
 use super::val::Val;
 use super::value::Values;
 
-/// Values beyond which only the ends are kept.
-const MOST: usize = 8;
-
 /// The error of an approximation that is allowed is less than 2^-20 of the result, or, for
 /// logarithms, sines and cosines, of 1: the manual's bounds are two units in the last place of f32 and
 /// 2^-20.5. That of `tanh` is 2^-10.9, and binary16 has coarser ones. At 0 the manual's tables say what comes.
 const APPROXIMATE: i64 = -20;
 const COARSE: i64 = -9;
-
-/// Exponents of powers of two that are followed.
-const MAX_EXPONENT: i64 = 1 << 12;
 
 /// What a register may hold for a number.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -397,7 +392,7 @@ fn bounds(
     };
     let power = |e: &BigRational| {
         let e: i64 = e.to_integer().try_into().ok()?;
-        (e.abs() <= MAX_EXPONENT).then(|| pow2(e))
+        (e.abs() <= LIMITS.exponent).then(|| pow2(e))
     };
     Some(match op {
         FloatOp::Ex2 | FloatOp::Cos if x[0].is_zero() => vec![one],
@@ -463,7 +458,7 @@ impl Held {
         for list in [&mut self.values, &mut self.products] {
             list.sort_by(Number::compare);
             list.dedup();
-            if list.len() > MOST {
+            if list.len() > LIMITS.rounded_values {
                 list.drain(1..list.len() - 1);
             }
         }

@@ -5,6 +5,7 @@
 //! instruction waits until the other lanes of its warp have come to one too. By confluence (the
 //! Volta paper) any schedule does when the run is free of races and deadlocks.
 
+use crate::sim::limits::LIMITS;
 use std::array::from_fn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,21 +36,6 @@ use super::ways::forks::Forks;
 use super::{
     DefectKind, Finding, Footprint, Noting, Outcome, Side, Site, UnknownKind, WarningKind,
 };
-
-/// Instructions between two looks at the limits.
-const CHECK_EVERY: u32 = 1 << 14;
-/// The same where memory is limited, of which one instruction can take a megabyte.
-const CHECK_MEMORY_EVERY: u32 = 1 << 7;
-
-/// Instructions after which a group of lanes lets others run: it may be waiting in a loop for what
-/// they will write. Long loops of computation are interrupted too, which changes nothing.
-const TURN: u32 = 1 << 16;
-
-/// Turns in a row in which nobody wrote, arrived or ended, after which nobody is expected to.
-const IDLE_TURNS: u32 = 1 << 9;
-
-/// Steps that a trace keeps.
-pub const MAX_TRACE: usize = 1 << 20;
 
 impl Stage for OneCta<'_> {
     type Knowledge = Knowledge;
@@ -427,13 +413,13 @@ impl Machine<'_> {
                 self.core.threads.budget -= 1;
                 if self.core.threads.budget == 0 {
                     self.core.threads.budget = match self.core.fixed.limits.memory {
-                        Some(_) => CHECK_MEMORY_EVERY,
-                        None => CHECK_EVERY,
+                        Some(_) => LIMITS.check_memory_every,
+                        None => LIMITS.check_every,
                     };
                     self.core.over_limit()?;
                     self.clocks_exhausted()?;
                     turn += self.core.threads.budget;
-                    if turn >= TURN {
+                    if turn >= LIMITS.turn {
                         turn = 0;
                         self.end_turn(w, mask, pc)?;
                         self.core.threads.warps[w].jump(mask, pc.0);
@@ -442,7 +428,7 @@ impl Machine<'_> {
                     }
                 }
                 if let Some(trace) = &mut self.core.threads.trace
-                    && trace.len() < MAX_TRACE
+                    && trace.len() < LIMITS.trace_steps
                 {
                     trace.push((w as u32, mask, pc));
                 }
@@ -492,12 +478,12 @@ impl Machine<'_> {
         };
         let waiting = self.turns_in_waits(pc, idle, waiting);
         self.core.threads.last_turn = (self.core.threads.effects, idle, waiting);
-        if idle < IDLE_TURNS && !self.core.threads.all_wait(waiting) {
+        if idle < LIMITS.idle_turns && !self.core.threads.all_wait(waiting) {
             return Ok(());
         }
         let site = site(pc, w, mask, "still runs");
         self.core.found.unknown(UnknownKind::Limit, vec![site], || {
-            let steps = u64::from(idle) * u64::from(TURN);
+            let steps = u64::from(idle) * u64::from(LIMITS.turn);
             format!(
                 "no thread has written, arrived at a barrier or ended for {steps} instructions of \
                  a warp: this loop may wait for a value that nobody writes"

@@ -14,8 +14,9 @@
 //! That it does is noted as of a gather: of the reference it is part of being defined, of the optimized kernel it is to
 //! be shown (`decide::bounds`), of a kernel alone an assumption.
 //!
-//! Not claimed: anything about objects with more elements than [`MOST`].
+//! Not claimed: anything about objects with more elements than [`LIMITS.scatter_elements`].
 
+use crate::sim::limits::LIMITS;
 use num_integer::gcd;
 
 use crate::answer::UnknownKind;
@@ -34,8 +35,6 @@ use super::step::Under;
 use super::stop::Stop;
 use super::val::Val;
 
-/// Elements of which data may choose one.
-const MOST: usize = 1 << 11;
 /// Bits of a remainder of a place that is looked at where integers may wrap.
 const WORD: u32 = 32;
 
@@ -69,8 +68,9 @@ impl Core<'_> {
         );
         self.found.unknown(UnknownKind::DataDependentAddress, vec![site], || {
             format!(
-                "data choose among more than {MOST} elements of {name}: give it a smaller extent with --arg, or say \
-                 with --assume 'KEY in A..B' in which range the indices lie"
+                "data choose among more than {} elements of {name}: give it a smaller extent with --arg, or say with \
+                 --assume 'KEY in A..B' in which range the indices lie",
+                LIMITS.scatter_elements
             )
         });
     }
@@ -231,7 +231,7 @@ fn elements(
             }
             let value = store.bits(width, v as u64);
             out.push((off as u64, store.icmp(ICmp::Eq, t, value)));
-            if out.len() > MOST {
+            if out.len() > LIMITS.scatter_elements {
                 return None;
             }
         }
@@ -245,7 +245,9 @@ fn elements(
             let value = store.bits(w, off as u64);
             out.push((off as u64, store.icmp(ICmp::Eq, at, value)));
         }
-        if out.len() > MOST || (off - first) / step > 16 * MOST as i128 {
+        if out.len() > LIMITS.scatter_elements
+            || (off - first) / step > 16 * LIMITS.scatter_elements as i128
+        {
             return None;
         }
         off += step;

@@ -7,9 +7,7 @@
 
 use super::warp::{LANES, Warp, lanes};
 use crate::kernel::Pc;
-
-/// Most instructions that a warp executes before another may.
-const LONGEST_TURN: u64 = 48;
+use crate::sim::limits::LIMITS;
 
 /// A source of choices: xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift
 /// generators, scrambled").
@@ -33,7 +31,7 @@ impl ScheduleRng {
 
     /// Instructions of the next turn.
     pub(super) fn turn(&mut self) -> u64 {
-        1 + self.below(LONGEST_TURN)
+        1 + self.below(LIMITS.random_turn)
     }
 
     /// A place for each lane in an order of all lanes.

@@ -14,6 +14,7 @@
 //! clear sign bit, or to make the magnitude zero with it; elsewhere it is the sign bit itself,
 //! which is that of an input, or opaque.
 
+use crate::sim::limits::LIMITS;
 use num_traits::{One, Signed, Zero};
 
 use crate::kernel::Fmt;
@@ -21,9 +22,6 @@ use crate::sim::val::Val;
 use crate::sim::value::Values;
 use crate::term::rebuild::is_zero_at_zero_of;
 use crate::term::{ICmp, RCmp, Term, TermId};
-
-/// Terms between a magnitude and the operand whose sign it gets.
-const MAX_BETWEEN: usize = 256;
 
 impl Values {
     /// The sum of two values, as it is when it is truncated: remembered under `t`.
@@ -94,7 +92,7 @@ impl Values {
                 _ => break,
             };
         }
-        if nonzero || is_zero_at_zero_of(s, magnitude, at, MAX_BETWEEN) == Some(true) {
+        if nonzero || is_zero_at_zero_of(s, magnitude, at, LIMITS.sign_terms) == Some(true) {
             let zero = s.integer(0);
             return s.rcmp(RCmp::Lt, x, zero);
         }

@@ -6,6 +6,7 @@
 //! it. They are the steps of the one schedule that was run, and serve a picture:
 //! nothing is decided by them.
 
+use crate::sim::limits::LIMITS;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -15,13 +16,9 @@ use super::warp::LANES;
 use super::{Site, Step, Tid};
 use crate::kernel::{AsyncOp, Inst, Op, Pc, Space};
 
-/// Events of a warp that are kept.
-const KEPT: usize = 64;
 /// Events of a thread that are shown before and after the place.
 const BEFORE: usize = 7;
 const AFTER: usize = 2;
-/// Races of one run whose trails are kept.
-const MOST: usize = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Event {
@@ -91,11 +88,11 @@ impl Trails {
             mask,
         };
         let (ring, next) = &mut self.warps[w];
-        if ring.len() < KEPT {
+        if ring.len() < LIMITS.trail_events {
             ring.push(event);
         } else {
             ring[*next] = event;
-            *next = (*next + 1) % KEPT;
+            *next = (*next + 1) % LIMITS.trail_events;
         }
     }
 
@@ -105,7 +102,7 @@ impl Trails {
         let from = self.seen;
         for f in all.skip(from) {
             self.seen += 1;
-            if self.kept.len() < MOST {
+            if self.kept.len() < LIMITS.trails {
                 let key = (f.conflict, f.earlier.pc, f.later.pc);
                 let sides = [f.earlier, f.later].map(|p| self.of(p.thread, p.pc));
                 self.kept.insert(key, sides);

@@ -11,6 +11,7 @@
 //!
 //! Source: PTX ISA 9.0, section 9.7.3 (`add`, `sub` and `mul` without rounding modifier).
 
+use crate::sim::limits::LIMITS;
 use smallvec::SmallVec;
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, MatTy, Pc, Rnd};
@@ -20,9 +21,6 @@ use crate::term::{Term, TermId};
 
 use super::val::Val;
 use super::value::Values;
-
-/// Moves and choices between a product and a sum that are looked through.
-const MAX_MOVES: usize = 32;
 
 /// Numbers of kernels of a pair.
 const KERNELS: u32 = 2;
@@ -173,7 +171,7 @@ impl Values {
     /// others; true as well where that takes long to see.
     fn is_free_product(&self, bits: TermId) -> bool {
         let mut stack = vec![bits];
-        for _ in 0..MAX_MOVES {
+        for _ in 0..LIMITS.moves {
             let Some(t) = stack.pop() else { return false };
             let Some(made) = (match self.store.get(t) {
                 Term::OfReal { real, .. } => self.store.as_made(real),

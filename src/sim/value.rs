@@ -5,6 +5,7 @@
 //! and back, so a copy, a packing or a reuse at another type gives back the same term when the
 //! bytes line up.
 
+use crate::sim::limits::LIMITS;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
@@ -22,17 +23,6 @@ use super::reach::Doubts;
 use super::state::State;
 use super::unwritten::Poisons;
 use super::val::{NOT_YET, Val};
-
-/// Largest number of known values that a data-dependent integer may select among.
-pub(super) const MAX_CHOICES: usize = 32;
-/// Selects within selects that are looked at when a condition is known.
-pub(super) const MAX_NESTED: usize = 128;
-
-/// Sums within sums that are looked through for the constants that they may be.
-const MAX_SUMS: usize = 6;
-
-/// Most selections that a function is taken through.
-const MAX_SELECTS: usize = 1024;
 
 /// Whether a term is a finite number of single precision.
 #[derive(Clone, Copy, Debug)]
@@ -407,7 +397,7 @@ impl Values {
         // a select of bits.
         let signed = |f: Fmt, v| match v {
             Val::Conc(bits) => bits == 1 << (f.bits() - 1),
-            Val::Bits(t) => self.store.has_signed_zero(f, t, MAX_NESTED),
+            Val::Bits(t) => self.store.has_signed_zero(f, t, LIMITS.nested_selects),
             _ => false,
         };
         let fmt = fmt.filter(|&f| self.words.is_none() && !signed(f, a) && !signed(f, b));
@@ -428,7 +418,7 @@ impl Values {
     /// The constants that a bit term selects among, each with its condition; `None` if it is not
     /// a select among at most `cap` constants, or a sum of a few of those.
     pub fn leaves(&mut self, t: TermId, cap: usize) -> Option<Vec<(TermId, u64)>> {
-        self.leaves_of_sums(t, cap, MAX_SUMS)
+        self.leaves_of_sums(t, cap, LIMITS.nested_sums)
     }
 
     /// False for a term that is no select among constants for certain.
@@ -449,7 +439,7 @@ impl Values {
         if let Some(v) = self.of_each_alike(t, width, &f) {
             return Some(v);
         }
-        let leaves = self.leaves(t, MAX_CHOICES)?.into_iter();
+        let leaves = self.leaves(t, LIMITS.choices)?.into_iter();
         let options = leaves.map(|(c, b)| Some((c, Val::Conc(f(b)?))));
         let options: Vec<(TermId, Val)> = options.collect::<Option<_>>()?;
         Some(self.choose(&options, width))
@@ -467,7 +457,7 @@ impl Values {
         let mut open: SmallVec<[TermId; 8]> = smallvec![t];
         let mut images: FxHashMap<TermId, TermId> = FxHashMap::default();
         while let Some(&t) = open.last() {
-            if images.len() > MAX_SELECTS {
+            if images.len() > LIMITS.selects {
                 return None;
             }
             let image = match self.store.get(t) {

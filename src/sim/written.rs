@@ -8,16 +8,12 @@
 //! Sound: comparisons are taken as independent of each other, so that what is left out cannot be
 //! reached; what is kept may be.
 
+use crate::sim::limits::LIMITS;
 use crate::term::{ArrayId, Term, TermId, TermStore};
 
 use super::chosen::choice;
 use super::val::Val;
 use super::value::Values;
-
-/// Most selects within each other, terms of the conditions on a path, and comparisons in them.
-const MAX_DEPTH: usize = 12;
-const MAX_FORMULA: usize = 96;
-const MAX_ATOMS: usize = 10;
 
 type Path = Vec<(TermId, bool)>;
 
@@ -52,7 +48,8 @@ impl Values {
         if unwritten(leaf) && !may_hold(&self.store, path) {
             return None;
         }
-        let Some((p, a, b)) = choice(&self.store, t).filter(|_| path.len() < MAX_DEPTH) else {
+        let Some((p, a, b)) = choice(&self.store, t).filter(|_| path.len() < LIMITS.written_depth)
+        else {
             return Some(t);
         };
         path.push((p, true));
@@ -83,7 +80,7 @@ fn may_hold(s: &TermStore, path: &Path) -> bool {
             _ if atoms.iter().any(|&a| a == t || s.opposite(a, t)) => {}
             _ => atoms.push(t),
         }
-        if atoms.len() > MAX_ATOMS || seen > MAX_FORMULA {
+        if atoms.len() > LIMITS.written_comparisons || seen > LIMITS.written_conditions {
             return true;
         }
     }
@@ -93,7 +90,7 @@ fn may_hold(s: &TermStore, path: &Path) -> bool {
     })
 }
 
-/// The value of a formula; it has at most [`MAX_FORMULA`] terms.
+/// The value of a formula; it has at most [`LIMITS.written_conditions`] terms.
 fn truth(s: &TermStore, t: TermId, atoms: &[TermId], values: u32) -> bool {
     let of = |t| truth(s, t, atoms, values);
     match s.get(t) {

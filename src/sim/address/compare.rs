@@ -7,15 +7,12 @@
 
 use crate::answer::AssumptionKind;
 use crate::kernel::{Cmp, IntTy, Space};
+use crate::sim::limits::LIMITS;
 
 use super::super::machine::{Core, Spaces};
 use super::derive::Arg;
 use super::image::{Bit, Images};
 use super::provenance::{BaseId, Prov, low};
-
-/// Bytes between an object's end and an address that is compared with one in it. No object of any
-/// device lies so near the end of the address space.
-const BEYOND: i64 = 1 << 40;
 
 impl Spaces {
     /// True if a value is not zero under any layout.
@@ -67,7 +64,7 @@ impl Core<'_> {
             let size = of.size.unwrap_or(0).min(1 << 50) as i64;
             if self.memory.prov.landing(p, Space::Generic).is_err()
                 || off < -(1 << of.align)
-                || off > size + BEYOND
+                || off > size + LIMITS.beyond
             {
                 return false;
             }

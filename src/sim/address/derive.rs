@@ -8,6 +8,7 @@
 //! overlap nor wrap around, and generic addresses are not null.
 
 use crate::kernel::{Cmp, Guard, IntOp, IntTy, NumTy, Op, Space, Src};
+use crate::sim::limits::LIMITS;
 use crate::term::TermId;
 
 use super::super::int;
@@ -20,9 +21,6 @@ use super::moved::{constant_bit, disjoint, lop3_table, moved};
 use super::provenance::{
     BaseId, CONST_WINDOW, LOCAL_WINDOW, OWN_BITS, PARAM_WINDOW, Prov, SHARED_WINDOW, Shape, low,
 };
-
-/// Most sides of choices that one operation is looked at for.
-const MAX_SIDES: usize = 32;
 
 /// The value of an operand and what it carries.
 #[derive(Clone, Copy, Debug)]
@@ -260,7 +258,7 @@ impl Spaces {
                 };
             }
         };
-        self.moved_window(a.p, window, to, MAX_SIDES)
+        self.moved_window(a.p, window, to, LIMITS.sides)
     }
 
     fn moved_window(&mut self, p: Prov, window: BaseId, to: bool, sides: usize) -> Prov {
@@ -404,7 +402,7 @@ impl Core<'_> {
                 ..
             } => {
                 let [a, b] = [*a, *b].map(|s: Src| self.arg(w, s, lane));
-                if self.decides(*cmp, *ty, a, b, MAX_SIDES) {
+                if self.decides(*cmp, *ty, a, b, LIMITS.sides) {
                     return Some((Vec::new(), false));
                 }
                 let asked = self.asks_for_multiple((*cmp, *ty), (a, b), *p)?;
@@ -427,7 +425,7 @@ impl Core<'_> {
                 ..
             } => {
                 let [a, b] = [*a, *b].map(|s: Src| self.arg(w, s, lane));
-                let decided = self.decides(*cmp, *ty, a, b, MAX_SIDES);
+                let decided = self.decides(*cmp, *ty, a, b, LIMITS.sides);
                 decided.then(|| (Vec::new(), false))?
             }
             Op::IsSpace { .. } => (Vec::new(), true),
@@ -440,7 +438,7 @@ impl Core<'_> {
             return (Prov::NONE, false);
         };
         let args = src.map(|s| self.arg(w, s, lane));
-        self.int_prov(*op, *ty, args, MAX_SIDES)
+        self.int_prov(*op, *ty, args, LIMITS.sides)
     }
 
     /// What the result of an integer operation carries, and whether the numbers do not matter.

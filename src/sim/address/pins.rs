@@ -11,6 +11,7 @@
 //! Only variables of shared memory are pinned: those alone are laid out by an assembler that promises no more than
 //! their declared alignment.
 
+use crate::sim::limits::LIMITS;
 use std::collections::BTreeMap;
 
 use crate::kernel::Space;
@@ -18,12 +19,6 @@ use crate::kernel::Space;
 use super::provenance::{BaseId, Piece, Prov, Provenances};
 
 mod exec;
-
-/// Bits of a base that are asked for at most: layouts of shared memory repeat after 1024 bytes.
-const MOST_BITS: u8 = 12;
-
-/// Runs of one CTA at most.
-const MOST_CASES: usize = 64;
 
 /// Where some bases lie: each at a residue modulo two to a number of bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +63,7 @@ impl Pins {
         for (&base, &(bits, _)) in &self.0 {
             let known = asked.known.get(&base).map_or(0, |k| *k.min(&bits));
             let count = 1usize << (bits - known);
-            if all.len() * count > MOST_CASES {
+            if all.len() * count > LIMITS.pinned_cases {
                 return None;
             }
             let with = |pins: &Pins, i: usize| {
@@ -87,7 +82,7 @@ impl Pins {
 impl Provenances {
     /// Notes that a bit of a linear value above its alignment would decide something.
     pub(crate) fn ask(&mut self, of: Prov, bit: u8) {
-        if bit >= MOST_BITS {
+        if bit >= LIMITS.pinned_bits {
             return;
         }
         let mut wanted = Vec::new();
@@ -109,7 +104,7 @@ impl Provenances {
     pub(crate) fn ask_for(&mut self, pieces: &[Piece]) {
         for p in pieces.iter().filter(|p| !p.of.is_lost()) {
             match p.low + p.len {
-                end if end <= MOST_BITS => self.ask(p.of, end - 1),
+                end if end <= LIMITS.pinned_bits => self.ask(p.of, end - 1),
                 _ if p.low > 0 => self.ask(p.of, p.low - 1),
                 _ => {}
             }

@@ -1,5 +1,6 @@
 //! How warps go at branches, and where ways meet again.
 
+use crate::sim::limits::LIMITS;
 use std::rc::Rc;
 
 use crate::kernel::region::Region;
@@ -16,25 +17,6 @@ use crate::term::{Term, TermId};
 use crate::work;
 
 use super::{End, Literal, Saved, Walk, Way, is_harmless};
-
-/// Most instructions of a warp in one walk.
-const MAX_STEPS: u32 = 1 << 14;
-
-/// Most branches on one way.
-const MAX_LITERALS: usize = 1 << 8;
-
-/// Rounds of a loop whose end asks numbers that data choose, and units of work of the walk, after which no round is
-/// expected to be the last. An integer has bits to be used up, or a range that facts give; of a number nothing is used up,
-/// and where each round computes it from the one before, each asks more than that.
-const MAX_ROUNDS: usize = 1 << 4;
-
-const MAX_WORK: u64 = 1 << 16;
-
-/// Rounds of a loop whose end asks bits of rounded numbers, of which no fact speaks.
-const MAX_ROUNDS_OF_BITS: usize = 1 << 2;
-
-/// Parts of a condition that are looked at for what it compares.
-const MAX_PARTS: usize = 16;
 
 /// No branch: what ways that met have in common.
 const MET: u32 = u32::MAX;
@@ -61,7 +43,7 @@ impl Values {
 
     fn asks_numbers(&self, cond: TermId) -> bool {
         let (store, mut open) = (&self.store, vec![cond]);
-        for _ in 0..MAX_PARTS {
+        for _ in 0..LIMITS.compared_parts {
             match open.pop().map(|t| store.get(t)) {
                 Some(Term::RCmp(..)) => return true,
                 // Bits of a number, or floats that are words.
@@ -151,14 +133,14 @@ impl Core<'_> {
     ) -> Result<(), End> {
         let split = under.mask != 0;
         let rounds = way.literals.iter().filter(|l| l.fall == fall).count();
-        let is_long = rounds >= MAX_ROUNDS && work::spent() - walk.began > MAX_WORK;
+        let is_long = rounds >= LIMITS.loop_rounds && work::spent() - walk.began > LIMITS.walk_work;
         let asks = is_long && self.values.ask_numbers(under)
-            || rounds >= MAX_ROUNDS_OF_BITS && self.values.ask_loose_bits(under);
+            || rounds >= LIMITS.loop_rounds_of_bits && self.values.ask_loose_bits(under);
         if split && asks && !self.counts(walk, way.mask) {
             return Err(End::Endless(Pc(fall - 1)));
         }
-        if way.literals.len() >= MAX_LITERALS {
-            return Err(match rounds * 2 >= MAX_LITERALS {
+        if way.literals.len() >= LIMITS.walk_branches {
+            return Err(match rounds * 2 >= LIMITS.walk_branches {
                 true => End::Endless(Pc(fall - 1)),
                 false => End::Unstructured,
             });
@@ -508,7 +490,7 @@ impl Machine<'_> {
         let block = &region.blocks[way.rank as usize];
         for pc in block.start..block.end {
             walk.steps += 1;
-            if walk.steps > MAX_STEPS {
+            if walk.steps > LIMITS.walk_steps {
                 return Err(End::Unstructured);
             }
             let pc = Pc(pc);

@@ -4,6 +4,7 @@ use crate::answer::AssumptionKind;
 use crate::kernel::{Addr, BulkCopy, BulkEnd, BulkFar, BulkOp, IntTy, NumTy, Pc, Space, Src};
 use crate::sim::at::{LaneAt, site};
 use crate::sim::clock::Actor;
+use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Core, Machine};
 use crate::sim::place::Target;
 use crate::sim::proxy::{Reader, Through};
@@ -18,9 +19,6 @@ use crate::sim::{DefectKind, UnknownKind};
 use crate::work;
 
 use super::{Bulk, How, Issued, Job};
-
-/// No CTA has as much shared memory.
-const MOST_BYTES: u64 = 1 << 20;
 
 impl How {
     /// Bytes of the elements in which a chunk is copied: words, where the part that lies in the tensor is made of them.
@@ -153,7 +151,7 @@ impl Core<'_> {
         if near.off % 16 != 0 || apart || !bytes.is_multiple_of(16) {
             return Err(self.bulk_misaligned(w, lane, pc, 16));
         }
-        if bytes > MOST_BYTES {
+        if bytes > LIMITS.bulk_bytes {
             let site = site(pc, w, 1 << lane, "starts the copy");
             self.defect(DefectKind::OutOfBounds, vec![site], || {
                 format!("a bulk copy of {bytes} bytes leaves shared memory")

@@ -1,5 +1,6 @@
 //! Racing reads, as they are followed to the stores that are made of them.
 
+use crate::sim::limits::LIMITS;
 use rustc_hash::FxHashMap;
 
 use crate::kernel::Pc;
@@ -15,11 +16,6 @@ use crate::term::rebuild::rebuild;
 use crate::term::{Sort, Term, TermId, TermStore};
 
 use super::{ByValue, Read, Signs};
-
-const MAX_TESTS: usize = 1 << 10;
-
-/// Terms below a value that is looked at.
-const MAX_TERMS: usize = 1 << 12;
 
 impl Synchronisation {
     /// An access is made, whose values are not known yet.
@@ -111,7 +107,7 @@ impl Machine<'_> {
             let fine = match self.sync.order.by_value.tested.get(&(t, serial)) {
                 Some(&known) => known,
                 None => {
-                    self.sync.order.by_value.tested.len() < MAX_TESTS
+                    self.sync.order.by_value.tested.len() < LIMITS.value_tests
                         && is_made_of(&self.core.values.store, t, serial)
                 }
             };
@@ -124,7 +120,7 @@ impl Machine<'_> {
 /// Is a value made from an unknown, whatever else it depends on?
 fn is_made_of(store: &TermStore, t: TermId, serial: u32) -> bool {
     let terms = store.reachable(&[t]);
-    if terms.len() > MAX_TERMS || !carries(store, &terms, serial) {
+    if terms.len() > LIMITS.value_terms || !carries(store, &terms, serial) {
         return false;
     }
     let differ = |signs: Signs| {

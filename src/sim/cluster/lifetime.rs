@@ -13,6 +13,7 @@
 //! barrier puts before the exit is left open.
 
 use crate::kernel::Pc;
+use crate::sim::limits::LIMITS;
 
 use super::super::at::site;
 use super::super::clock::{Actor, Layer, Tick};
@@ -21,9 +22,6 @@ use super::super::region::SHARED;
 use super::super::warp::{LANES, lanes};
 use super::super::{DefectKind, Tid, UnknownKind, WarningKind};
 use super::split;
-
-/// Accesses that are kept before those are dropped that all know of.
-const KEPT: usize = 1 << 10;
 
 /// An access of the shared memory of another CTA.
 #[derive(Clone, Copy, Debug, Hash)]
@@ -131,7 +129,7 @@ impl Machine<'_> {
             a.mask |= mask;
             return;
         }
-        if self.sync.lifetimes.open.len() >= KEPT {
+        if self.sync.lifetimes.open.len() >= LIMITS.lifetime_accesses {
             let live = |to: usize| {
                 self.core
                     .fixed

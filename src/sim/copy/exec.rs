@@ -4,6 +4,7 @@ use crate::kernel::{Addr, Guard, IntTy, NumTy, Op, Pc, Space, Src};
 use crate::sim::UnknownKind;
 use crate::sim::at::{At, LaneAt, site};
 use crate::sim::gather::{Chosen, Found};
+use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Core, Machine, Tasks};
 use crate::sim::proxy::Through;
 use crate::sim::race::Kind;
@@ -66,11 +67,7 @@ impl Core<'_> {
                 self.poison_used(w, 1 << lane, pc, t, "a size");
                 Err(Stop::Finding)
             }
-            Val::Bits(t)
-                if let Some(all) = self.values.leaves(t, crate::sim::value::MAX_CHOICES) =>
-            {
-                Ok(all)
-            }
+            Val::Bits(t) if let Some(all) = self.values.leaves(t, LIMITS.choices) => Ok(all),
             v => {
                 self.data_dependent_address(w, 1 << lane, pc, v);
                 Err(Stop::Finding)

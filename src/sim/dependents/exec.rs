@@ -3,15 +3,13 @@
 use crate::answer::AssumptionKind;
 use crate::kernel::Pc;
 use crate::sim::at::site;
+use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Machine, Synchronisation};
 use crate::sim::race::Kind;
 use crate::sim::region::RegionId;
 use crate::sim::warp::{LANES, lanes};
 use crate::sim::{DefectKind, Tid, UnknownKind};
 use crate::term::ArrayId;
-
-/// Most places that the assumption names.
-const MOST_PLACES: usize = 8;
 
 impl Synchronisation {
     /// `griddepcontrol.wait`.
@@ -102,7 +100,7 @@ impl Machine<'_> {
         let places = std::mem::take(&mut self.sync.dependents.places);
         let mut named: Vec<String> = places
             .iter()
-            .take(MOST_PLACES)
+            .take(LIMITS.dependent_places)
             .map(|&(pc, array)| {
                 format!(
                     "`{}` in line {}",
@@ -111,8 +109,8 @@ impl Machine<'_> {
                 )
             })
             .collect();
-        if places.len() > MOST_PLACES {
-            named.push(format!("{} more", places.len() - MOST_PLACES));
+        if places.len() > LIMITS.dependent_places {
+            named.push(format!("{} more", places.len() - LIMITS.dependent_places));
         }
         if let Some(wait) = self.sync.dependents.wait {
             says.push(format!(

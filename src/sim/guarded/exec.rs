@@ -1,6 +1,7 @@
 //! Accesses under conditions, as they are noted.
 
 use crate::kernel::{Op, Pc};
+use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Machine, Synchronisation};
 use crate::sim::memory::RegionKind;
 use crate::sim::place::Target;
@@ -12,12 +13,6 @@ use crate::sim::{Site, Tid, WarningKind};
 use crate::term::{Agreement, ICmp, TermId};
 
 use super::{Guard, Key, Seen};
-
-/// Accesses that are remembered.
-const MOST: usize = 1 << 18;
-
-/// Terms times cases that are looked at.
-const ENUMERATED: u64 = 1 << 24;
 
 impl Synchronisation {
     /// From now on every pair of accesses that data decide about is met for itself.
@@ -78,7 +73,7 @@ impl Machine<'_> {
         for t in targets {
             let Some(cond) = t.cond else { continue };
             let g = &mut self.conditions.guarded;
-            if g.seen.len() >= MOST {
+            if g.seen.len() >= LIMITS.guarded_accesses {
                 g.full = true;
                 return;
             }
@@ -170,7 +165,7 @@ impl Machine<'_> {
     /// True if no input satisfies some conditions, whatever choices they are made of.
     pub(in crate::sim) fn never(&mut self, conds: &[TermId]) -> bool {
         let cases = &mut self.conditions.guarded.cases;
-        cases.work < ENUMERATED && self.core.values.store.never(conds, cases)
+        cases.work < LIMITS.guarded_cases && self.core.values.store.never(conds, cases)
     }
 
     /// Remembers what a store of one element under a condition wrote.

@@ -7,14 +7,11 @@
 //! What it stands for is what the chain of `add` and `mul` terms stands for, and short sums become
 //! exactly that chain. Not claimed: anything about 8 or 16 bits, which PTX does not add up.
 
-use super::exec::SHORT;
 use super::{NOTHING, OpenSum};
+use crate::sim::limits::LIMITS;
 use crate::sim::val::Val;
 use crate::sim::value::Values;
 use crate::term::{BitsOp, Term, TermId};
-
-/// How many times the new products of a sum the old ones may be that are written out again.
-const GROWTH: usize = 4;
 
 impl Values {
     /// The constant 1 in 32 or 64 bits.
@@ -85,7 +82,7 @@ impl Values {
         let one = self.bits_one(width);
         self.open.collect(s, one);
         let mut products = std::mem::take(&mut self.open.scratch);
-        let t = if products.len() <= SHORT {
+        let t = if products.len() <= LIMITS.chain {
             let mut t = None;
             for &(x, y) in &products {
                 let p = self.store.bits_op(BitsOp::Mul, x, y);
@@ -112,7 +109,7 @@ impl Values {
             return;
         };
         let (pairs, _) = list.as_chunks::<2>();
-        if y != one || pairs.len() > GROWTH * products.len() {
+        if y != one || pairs.len() > LIMITS.open_growth * products.len() {
             return;
         }
         products.swap_remove(0);
@@ -121,7 +118,7 @@ impl Values {
 
     /// Replaces a first term that is a short chain of additions by its operands.
     fn unroll_bits(&mut self, products: &mut Vec<(TermId, TermId)>, one: TermId) {
-        for _ in 0..SHORT {
+        for _ in 0..LIMITS.chain {
             let (base, y) = products[0];
             let Term::BitsOp(BitsOp::Add, a, b) = self.store.get(base) else {
                 break;

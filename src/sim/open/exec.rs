@@ -1,6 +1,7 @@
 //! Products, as they are added to open sums.
 
 use crate::kernel::Fmt;
+use crate::sim::limits::LIMITS;
 use crate::sim::val::{Val, open_sum};
 use crate::sim::value::Values;
 use crate::sim::warp::{LANES, lanes};
@@ -9,9 +10,6 @@ use crate::work;
 
 use super::together::Ids;
 use super::{Factor, Kind, NONE, NOTHING, OpenSum};
-
-/// Sums of at most this many products become a chain of additions.
-pub(super) const SHORT: usize = 8;
 
 fn factor(store: &TermStore, t: TermId) -> Factor {
     match store.get(t) {
@@ -146,7 +144,7 @@ impl Values {
         let one = self.one();
         self.open.collect(s, one);
         let mut products = std::mem::take(&mut self.open.scratch);
-        let t = if products.len() <= SHORT {
+        let t = if products.len() <= LIMITS.chain {
             let mut t = None;
             for &(x, y) in &products {
                 let p = self.store.mul(x, y);
@@ -167,7 +165,7 @@ impl Values {
 
     /// Replaces a first term that is a short chain of additions by its operands.
     fn unroll(&mut self, products: &mut Vec<(TermId, TermId)>, one: TermId) {
-        for _ in 0..SHORT {
+        for _ in 0..LIMITS.chain {
             let (base, y) = products[0];
             if y != one {
                 return;

@@ -1,7 +1,7 @@
 //! Open sums against the chains of additions that they stand for.
 
 use crate::kernel::Fmt;
-use crate::sim::open::exec::SHORT;
+use crate::sim::limits::LIMITS;
 use crate::sim::val::{Val, open_sum};
 use crate::sim::val::{of_lane, open_head, open_word};
 use crate::sim::value::Values;
@@ -135,7 +135,7 @@ fn a_short_sum_is_the_chain_itself_and_a_long_one_a_flat_sum() {
         let p = v.store.mul(x[2 * i], x[2 * i + 1]);
         chain = v.store.add(chain, p);
         c = extend_or_add(&mut v, c, x[2 * i], x[2 * i + 1]);
-        if i < SHORT - 1 {
+        if i < LIMITS.chain - 1 {
             // Reading does not end the sum for those who hold it.
             assert_eq!(v.real(c, F), chain);
         }

@@ -9,8 +9,9 @@
 //! A sum names its lane besides its chunk, so that it keeps its meaning wherever it is moved. Where
 //! lanes part, each goes on alone, and all of them may begin a common log again.
 //!
-//! Not claimed: that every warp has few patterns. Past [`MAX_PATTERNS`] lanes go on alone.
+//! Not claimed: that every warp has few patterns. Past [`LIMITS.patterns`] lanes go on alone.
 
+use crate::sim::limits::LIMITS;
 use rustc_hash::FxHashMap;
 
 use super::{NOTHING, OpenSum};
@@ -23,11 +24,6 @@ pub(super) const SHARED: u32 = 1 << 31;
 
 /// Records of a chunk; with the header they fill four cache lines.
 const CHUNK: usize = 20;
-
-const MAX_PATTERNS: usize = 1 << 12;
-
-/// Lanes for which a common log is no less than logs of their own.
-const FEW: u32 = 8;
 
 /// By how much the ids of the lanes differ from that of the first.
 type Pattern = [u32; LANES];
@@ -156,7 +152,7 @@ impl Together {
         if let Some(&known) = self.known.get(&p) {
             return Some(known);
         }
-        if self.patterns.len() >= MAX_PATTERNS {
+        if self.patterns.len() >= LIMITS.patterns {
             return None;
         }
         let new = self.patterns.len() as u16;
@@ -176,7 +172,7 @@ impl Together {
         x: Ids<'_>,
         y: Ids<'_>,
     ) -> Option<OpenSum> {
-        if mask.count_ones() < FEW {
+        if mask.count_ones() < LIMITS.log_lanes {
             return None;
         }
         let one = sums[mask.trailing_zeros() as usize];

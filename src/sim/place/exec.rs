@@ -6,6 +6,7 @@ use crate::sim::address::provenance::{Astray, BaseId, Landing, Prov, Shape};
 use crate::sim::at::{At, LaneAt, site};
 use crate::sim::choices::choices;
 use crate::sim::gather::Chosen;
+use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Conditions, Core, Machine, Spaces};
 use crate::sim::place::NO_ARRAY;
 use crate::sim::region::{LOCAL, RegionId, SHARED};
@@ -17,9 +18,6 @@ use crate::sim::{Conditional, DefectKind, Finding, Site, UnknownKind};
 use crate::term::TermId;
 
 use super::{Case, Known, Target, local_stride};
-
-/// Lanes or turns of an instruction whose conditions are looked at.
-const LOOKED_AT: usize = 4;
 
 impl Spaces {
     /// Where a known address leads, if the access is aligned and lies within one object outside of
@@ -55,7 +53,7 @@ impl Conditions {
     fn astray_if(&mut self, cond: TermId, kind: DefectKind, site: Site, message: String) {
         let here = |c: &&Conditional| c.defect.kind == kind && c.defect.sites[..] == [site.clone()];
         let same = |c: &&Conditional| c.defect.sites.first().is_some_and(|s| s.pc == site.pc);
-        if self.conditionals.iter().filter(same).count() >= LOOKED_AT
+        if self.conditionals.iter().filter(same).count() >= LIMITS.place_conditions
             || self.conditionals.iter().any(|c| here(&c))
         {
             return;
@@ -306,7 +304,7 @@ impl Core<'_> {
         let mut open = vec![(cond, v, p)];
         let mut out = Vec::new();
         while let Some((cond, v, p)) = open.pop() {
-            let cap = crate::sim::value::MAX_CHOICES;
+            let cap = LIMITS.choices;
             if let Shape::Choice(c, x, y) = *self.memory.prov.shape(p)
                 && open.len() + out.len() < cap
             {

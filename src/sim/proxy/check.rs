@@ -8,6 +8,7 @@
 //! are no data, told by what wrote them, are warnings: an mbarrier, a tensor map that was staged and published, the
 //! address that `tcgen05.alloc` stored.
 
+use crate::sim::limits::LIMITS;
 use std::collections::BTreeSet;
 
 use crate::answer::AssumptionKind;
@@ -21,9 +22,6 @@ use super::super::warp::LANES;
 use super::super::{DefectKind, Site, Tid, UnknownKind, WarningKind};
 use super::reads::Before;
 use super::{Through, Written};
-
-/// Most pairs of lines that an assumption names.
-const MOST_PLACES: usize = 8;
 
 /// Which sort of operation reads through the async proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -278,10 +276,10 @@ impl Machine<'_> {
             .iter()
             .map(|&(a, b)| (self.core.line(a), self.core.line(b)));
         let lines: BTreeSet<(u32, u32)> = lines.collect();
-        let named = lines.iter().take(MOST_PLACES);
+        let named = lines.iter().take(LIMITS.proxy_places);
         let mut text: Vec<String> = named.map(|(a, b)| format!("{a} and {b}")).collect();
-        if lines.len() > MOST_PLACES {
-            text.push(format!("{} more pairs", lines.len() - MOST_PLACES));
+        if lines.len() > LIMITS.proxy_places {
+            text.push(format!("{} more pairs", lines.len() - LIMITS.proxy_places));
         }
         let text = text.join(", ");
         self.core.found.assumptions.insert(AssumptionKind::Visibility.says(format!(

@@ -1,12 +1,7 @@
 //! Accesses out of bounds, as they are counted.
 
+use crate::sim::limits::LIMITS;
 use crate::sim::machine::Threads;
-
-/// Instructions in a row that access memory and that are out of bounds in all lanes that access it.
-const IN_A_ROW: u32 = 1 << 12;
-
-/// Accesses out of bounds of one run.
-const ALTOGETHER: u64 = 1 << 20;
 
 impl Threads {
     /// Notes the accesses of an instruction that were out of bounds: the run ends where they are too many.
@@ -19,6 +14,7 @@ impl Threads {
             false => 0,
         };
         runaway.inside = inside;
-        self.late |= runaway.row >= IN_A_ROW || runaway.outside >= ALTOGETHER;
+        self.late |=
+            runaway.row >= LIMITS.runaway_row || runaway.outside >= LIMITS.runaway_accesses;
     }
 }

@@ -1,5 +1,6 @@
 //! Strong accesses, as they are followed.
 
+use crate::sim::limits::LIMITS;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,9 +16,6 @@ use crate::sim::warp::LANES;
 use crate::sim::{DefectKind, Tid, UnknownKind};
 
 use super::{At, Event, Head, Strong, Trouble, hold, location};
-
-/// Words of the clocks of fences that are looked through for one write.
-const MAX_SEQUENTIAL: u64 = 1 << 22;
 
 /// Adds a pair.
 pub(super) fn note(to: &mut BTreeMap<(Pc, Pc), Trouble>, new: Trouble) {
@@ -44,7 +42,7 @@ impl Synchronisation {
     /// What the `fence.sc` that come before a write of a thread know.
     pub(super) fn sequential(&mut self, t: Tid) -> Vec<Head> {
         let size = self.strong.fences.len() as u64 * u64::from(self.order.clocks.shape().threads());
-        if size > MAX_SEQUENTIAL {
+        if size > LIMITS.fence_words {
             self.strong.coarse = true;
             return Vec::new();
         }

@@ -1,14 +1,12 @@
 //! Registers that were never written, as instructions read them.
 
 use crate::kernel::Pc;
+use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Core, Machine};
 use crate::sim::region::region_of;
 use crate::sim::value::Values;
 use crate::sim::{Conditional, DefectKind, Finding, Site, UnknownKind};
 use crate::term::{ArrayId, Term, TermId};
-
-/// Parts of a term that are looked at.
-const MOST: usize = 256;
 
 impl Values {
     /// True if a value that was never written stands below a term, selects aside.
@@ -25,7 +23,7 @@ impl Values {
     fn chosen_poison(&mut self, t: TermId) -> Option<TermId> {
         let yes = self.store.bool(true);
         let mut work = vec![(t, yes)];
-        for _ in 0..MOST {
+        for _ in 0..LIMITS.unwritten_parts {
             let (t, cond) = work.pop()?;
             let store = &mut self.store;
             if store.is_total(t) || store.as_bool(cond) == Some(false) {

@@ -1,6 +1,7 @@
 //! Conditions that a run decides.
 
 use crate::kernel::{Pc, Space};
+use crate::sim::limits::LIMITS;
 use crate::sim::machine::Machine;
 use crate::sim::step::Under;
 use crate::sim::stop::Obstacle;
@@ -10,12 +11,6 @@ use crate::sim::warp::lanes;
 use crate::term::{Term, TermId, TermStore};
 
 use super::Plan;
-
-/// Conditions that one run decides.
-const DEPTH: usize = 8;
-
-/// Terms of one condition that are looked at.
-const LOOKED_AT: usize = 1 << 12;
 
 impl Machine<'_> {
     /// Who goes on at an instruction whose conditions are decided; none if they are not, but may be in another run.
@@ -74,7 +69,7 @@ impl Machine<'_> {
         }
         let ways = &mut self.conditions.ways;
         let at = ways.decided.len();
-        if at >= DEPTH || !asks_inputs(store, cond) {
+        if at >= LIMITS.path_conditions || !asks_inputs(store, cond) {
             return None;
         }
         let plan = ways.plan.as_ref()?;
@@ -117,7 +112,7 @@ impl Machine<'_> {
 
 /// True if a condition is a question about inputs alone.
 fn asks_inputs(store: &TermStore, cond: TermId) -> bool {
-    let below = store.met(&[cond], LOOKED_AT, |t, open| {
+    let below = store.met(&[cond], LIMITS.path_terms, |t, open| {
         store.children(t, |c| open.push(c));
         matches!(
             store.get(t),

@@ -1,5 +1,6 @@
 //! The ways that a CTA can go at branches whose ways cannot be merged, one after the other.
 
+use crate::sim::limits::LIMITS;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
@@ -14,9 +15,6 @@ use crate::sim::{Conditional, DefectKind, Finding, Obligation, Outcome, UnknownK
 use crate::term::{Copied, TermId, TermStore};
 
 use super::Plan;
-
-/// Runs of one CTA.
-const MOST: usize = 16;
 
 /// True for a kernel whose accesses to arrays may all be put under a condition.
 fn is_plain(kernel: &Kernel) -> bool {
@@ -108,7 +106,9 @@ impl Forks {
                 None => self.give_up(),
             };
         };
-        if self.out.len() + self.open.len() >= MOST || stage.inputs.limits.reached().is_some() {
+        if self.out.len() + self.open.len() >= LIMITS.fork_runs
+            || stage.inputs.limits.reached().is_some()
+        {
             return self.give_up();
         }
         // What was found so far is of no way: each begins as the first run did.

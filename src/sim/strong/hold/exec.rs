@@ -1,5 +1,6 @@
 //! Warps that are held before a step, as they come and go on.
 
+use crate::sim::limits::LIMITS;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
@@ -23,15 +24,6 @@ use crate::sim::warp::{LANES, lanes};
 
 use super::{Choice, Class, Ready, Waiting};
 
-/// Turns of each warp that end in loops that only wait, after which nobody is expected to end one.
-const SURE_TURNS: usize = 4;
-
-/// A turn that ends in such a loop is as good as this many that end in one which reads by strong loads and does more.
-const SURER: u32 = 4;
-
-/// Instructions of the longest walk through a body.
-const MAX_WALK: usize = 1 << 12;
-
 /// A register of a lane, what it holds and what that carries.
 type Saved = (RegId, Val, Prov);
 
@@ -43,7 +35,8 @@ impl Threads {
 
     /// Each warp had several turns, and all of them ended in loops that only wait.
     pub(crate) fn all_wait(&self, turns: u32) -> bool {
-        turns as usize > SURER as usize * SURE_TURNS * (self.warps.len() + 1)
+        turns as usize
+            > LIMITS.waiting_weight as usize * LIMITS.waiting_turns * (self.warps.len() + 1)
     }
 }
 
@@ -265,7 +258,7 @@ impl Machine<'_> {
         let mut all = awaits.by_access.iter();
         let waits = all.any(|(access, wait)| *access == pc || wait.body.contains(&pc.0));
         match idle > 0 {
-            true if waits => before + SURER,
+            true if waits => before + LIMITS.waiting_weight,
             true if self.core.polls_in_loop(pc) => before + 1,
             _ => 0,
         }
@@ -288,7 +281,7 @@ impl Machine<'_> {
         self.core.set_result((w, lane), pc, v);
         let mut at = Pc(pc.0 + 1);
         let mut ended = None;
-        for _ in 0..MAX_WALK {
+        for _ in 0..LIMITS.waiting_walk {
             let inst = self.core.inst(at);
             let known = inst
                 .guard
@@ -384,7 +377,7 @@ impl Machine<'_> {
         told: &mut Option<Told>,
     ) -> Option<bool> {
         let mut at = from;
-        for _ in 0..MAX_WALK {
+        for _ in 0..LIMITS.waiting_walk {
             if wait.polls.contains(&at.0) {
                 // It must look at the same word again, and who is told does not look.
                 let Some(pc) = look else { return Some(false) };

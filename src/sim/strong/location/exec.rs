@@ -2,6 +2,7 @@
 
 use crate::kernel::{AtomOp, IntTy, NumTy, Pc, Scope};
 use crate::sim::Tid;
+use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Core, Machine, Synchronisation};
 use crate::sim::race::Kind;
 use crate::sim::region::RegionId;
@@ -12,9 +13,6 @@ use crate::sim::val::Val;
 use crate::sim::warp::{LANES, lanes};
 
 use super::{Key, Observed, Read, Write, add_head};
-
-/// Sums of parts that are looked at.
-const MAX_SUMS: u64 = 1 << 12;
 
 impl Synchronisation {
     /// Does a write come before what a thread does now: by happens-before, or because it was observed?
@@ -557,7 +555,7 @@ fn sums(base: u64, by: &[u64], bytes: u32) -> Option<Vec<u64>> {
         }
         v & mask
     };
-    (parts <= MAX_SUMS).then(|| (0..parts).map(sum).collect())
+    (parts <= LIMITS.location_sums).then(|| (0..parts).map(sum).collect())
 }
 
 fn commutes(a: &Kind, b: &Kind) -> bool {
