@@ -12,7 +12,7 @@
 #         nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85
 #     NVCC=$(echo "$PWD"/nvcc/lib/python3*/site-packages/nvidia/cu13/bin/nvcc) kernels/build.sh
 #
-# Each output is one line of one of the lists below, kernels/<folder>/build.list and src/reading/functions/idioms/build.list:
+# Each output is one line of one of the lists below, kernels/<folder>/build.list and src/prove/reading/functions/idioms/build.list:
 #
 #     OUTPUT SOURCE FLAGS...
 #
@@ -55,7 +55,7 @@ compile() { # folder output source flags...
 }
 
 failed=0
-for list in kernels/*/build.list src/reading/functions/idioms/build.list; do
+for list in kernels/*/build.list src/prove/reading/functions/idioms/build.list; do
     folder=${list%/build.list}
     while read -r output source flags; do
         [[ -z $output || $output == \#* ]] && continue

@@ -12,7 +12,7 @@
 //! an answer takes for granted stands in its report. Only where the user accepts it
 //! (`--probabilistic`) may `equivalent` rest on evaluation at random points, and then it names the
 //! chance of its error. Roundings to narrow formats are listed beside the answer
-//! ([`kernel::precision`]), which is about real numbers.
+//! ([`precision`]), which is about real numbers.
 //!
 //! Two results carry the claim, both from "Equivalence Checking of ML GPU Kernels": one schedule
 //! stands for all of them when it is free of races and deadlocks, and equality of sums of
@@ -26,39 +26,41 @@
 //! ```
 //!
 //! Folders are stages, files are techniques; each arrow is one function and each waist one type.
-//! `src/docs/architecture.md` has a page for each waist, and says how to add to it. In reading order:
+//! `src/docs/architecture.md` has a page for each waist, and says how to add to it. The stages stand in members of the workspace,
+//! each a folder of `src` whose `lib.rs` says what its folders are; a member knows only those before it. In reading order:
 //!
-//! * [`diag`]: spans, sources, how a message with its lines is rendered, and text of others as it may be shown, in every
-//!   format ([`diag::foreign`]).
-//! * [`ptx`]: text to [`ptx::Module`], the whole of PTX ISA 9.0 as a spanned tree.
-//! * [`kernel`]: one entry to [`kernel::Kernel`]: names become indices, opcodes an enum, calls are
-//!   expanded, labels are program counters.
-//! * [`spec`]: what a kernel is launched with. Parameters of both kernels become one table of
-//!   [`spec::Arrays`]; an input element is the same symbol in both exactly if it is the same
-//!   element of the same array.
-//! * [`number`]: floats as a machine has them, bits to bits.
-//! * [`term`]: the values, a hash-consed DAG over reals, bits and booleans, and an evaluator that
-//!   shares no code with the normaliser.
-//! * [`formula`]: a line of mathematics to the same outcome as a run.
-//! * [`sim`]: all threads of a CTA under one schedule, with happens-before tracked exactly, to a
-//!   [`sim::Outcome`]: what was written, and what went wrong.
-//! * [`grid`]: several CTAs of one launch as one outcome, and what they do to each other; launches one after the other.
-//! * `special`: NaN, infinities and where they are read; canonical forms know reals only.
-//! * [`norm`]: terms to canonical forms.
-//! * `reading`: what constants and expanded library functions stand for, as listed assumptions.
-//! * [`decide`]: two clean outcomes to rulings: a few inputs first, then tactics, cheapest first.
-//! * [`bits`]: whether two runs leave the same bits.
-//! * `certificate`: what a proof was of, for a program that shares no code with this one to check.
-//! * [`explain`]: rulings to an [`explain::Decision`] with its sentences, and what differs.
-//! * [`any`]: one kernel in every launch: small launches that are run, and two arbitrary threads for the rest.
-//! * [`answer`]: what was found, as types; [`found`]: how runs and decisions become them; [`report`]: a formatter for each
-//!   output format, which reads them alone; [`progress`]: how far the process is.
-//! * [`lift`]: values of elements back to lines of mathematics, which are then proved.
-//! * [`input`], [`check`], [`race`], [`run`], [`gate`], [`dump`]: the drivers, each of which reads as the
-//!   pipeline; [`ask`] lists the questions, which command lines, manifests and clients ask alike; [`instances`] runs one at several sizes, which flags or a [`spec_file`] give; [`serve`] runs them in
-//!   worker processes for a client; `trial` runs kernels on known data where they depend on it, and
-//!   `cases` once for each content of a few small integers. [`prepared`] holds a reference for many candidates; [`steps`]
-//!   compares the steps of one operator with its naive kernel and with each other.
+//! * `base`, what all share: [`scalar`], [`answer`], [`diag`], [`work`], [`progress`].
+//! * `ptx`, text to kernels: [`ptx`], [`kernel`].
+//! * `term`, values and their canonical forms: [`number`], [`term`], [`norm`], [`special`].
+//! * `sim`, one kernel to one outcome: [`spec`], [`precision`], [`explore`], [`sim`].
+//! * `prove`, outcomes to rulings: [`grid`], [`formula`], [`reading`], [`decide`], [`explain`], [`bits`].
+//! * `ask`, the questions, each an engine from kernels to a report: [`check`], [`race`], [`any`], [`run`], [`lift`], [`rows`],
+//!   [`classes`], [`slack`]; [`ask`] lists them, and [`found`] is how what they find becomes reports.
+//! * Here stands what knows no question by name: [`report`], a formatter for each output format, which reads answers alone;
+//!   [`gate`], the entries of manifests; [`serve`], questions in worker processes for a client; and the command line.
+//!
+//! # From Rust
+//!
+//! [`prepared`] holds one reference for many candidates:
+//!
+//! ```
+//! use volta::prepared::{Cancel, Reference, Text};
+//! use volta::answer::Verdict;
+//! use volta::spec::Settings;
+//!
+//! let twice = |op: &str| format!(
+//!     ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry twice(.param .u64 y) {{\n\
+//!      .reg .u64 %d; .reg .f32 %f;\nld.param.u64 %d, [y];\nld.global.f32 %f, [%d];\n{op}\nst.global.f32 [%d], %f;\nret;\n}}\n"
+//! );
+//! let settings: Settings = toml::from_str("threads = 1\nargs = { y = 'inout:f32[1]' }")?;
+//! let plain = twice("add.f32 %f, %f, %f;");
+//! let reference = Reference::prepare(Text { name: "plain", ptx: &plain }, &settings)?;
+//!
+//! let check = |ptx: &str| reference.check(Text { name: "candidate", ptx }, &settings, &Cancel::default());
+//! assert_eq!(check(&twice("mul.f32 %f, %f, 0f40000000;"))?.verdict, Verdict::Equivalent);
+//! assert_eq!(check(&twice("mul.f32 %f, %f, 0f40400000;"))?.verdict, Verdict::NotEquivalent);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # Invariants
 //!
@@ -70,48 +72,16 @@
 //!   same bytes, but for its times, whatever the number of threads.
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
-mod alone;
-pub mod answer;
-pub mod any;
-pub mod ask;
-mod asked;
-pub mod bits;
-mod cases;
-mod certificate;
-pub mod check;
-pub mod classes;
-pub mod decide;
-pub mod diag;
-pub mod dump;
-pub mod explain;
-pub mod explore;
-pub mod formula;
-pub mod found;
 pub mod gate;
-pub mod grid;
-pub mod input;
-pub mod instances;
-pub mod kernel;
-pub mod lift;
-pub mod norm;
-pub mod number;
-pub mod prepared;
-pub mod progress;
-pub mod ptx;
-pub mod race;
-mod reading;
 pub mod report;
-mod rounding;
-pub mod rows;
-pub mod run;
-pub mod sass;
 pub mod serve;
-pub mod sim;
-pub mod slack;
-pub mod spec;
-pub mod spec_file;
-mod special;
-pub mod steps;
-pub mod term;
-mod trial;
-pub mod work;
+
+pub use volta_ask::{
+    alone, any, ask, asked, cases, certificate, check, classes, dump, found, input, instances,
+    lift, prepared, race, rounding, rows, run, sass, slack, spec_file, steps, trial,
+};
+pub use volta_base::{answer, diag, progress, scalar, work};
+pub use volta_prove::{bits, decide, explain, formula, grid, reading};
+pub use volta_ptx::{kernel, ptx};
+pub use volta_sim::{explore, precision, sim, spec};
+pub use volta_term::{norm, number, special, term};

@@ -117,7 +117,7 @@ impl Done {
             (Done::Answer(a), Format::Sarif) => json::text(&sarif::report(a)),
             (Done::Answer(a), Format::Junit) => junit::report(a),
             (Done::Answer(a), Format::Html) => html::report(a),
-            (Done::Answer(a), Format::Human) => a.text.clone(),
+            (Done::Answer(a), Format::Human) => human::answer(a),
             (Done::Gate(g), Format::Json) => json::text(&g.answer()),
             (Done::Gate(g), Format::Sarif) => json::text(&sarif::gate(g)),
             (Done::Gate(g), Format::Junit) => junit::gate(g),
@@ -127,7 +127,7 @@ impl Done {
             (Done::Steps(s), Format::Sarif) => json::text(&sarif::gate(&s.checks)),
             (Done::Steps(s), Format::Junit) => junit::gate(&s.checks),
             (Done::Steps(s), Format::Html) => html::gate(&s.checks),
-            (Done::Steps(s), Format::Human) => s.text(),
+            (Done::Steps(s), Format::Human) => human::steps(s),
         }
     }
 }

@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 use super::key;
 use crate::answer::{Answer, Report, UnknownKind};
 use crate::input::{self, Files, Written};
+use crate::report::human;
 use crate::spec::{Layers, Which};
 
 const FORMAT: &str = "volta-cache/4";
@@ -109,7 +110,7 @@ impl Cache {
         let (report, text): (Report, String) = serde_json::from_str(body).ok()?;
         Some(Answer {
             report,
-            text,
+            text: Some(text),
             cached: true,
             parts: Vec::new(),
         })
@@ -121,7 +122,7 @@ impl Cache {
         if reasons.any(|u| u.kind == UnknownKind::Limit) {
             return;
         }
-        let Ok(body) = serde_json::to_string(&(&answer.report, &answer.text)) else {
+        let Ok(body) = serde_json::to_string(&(&answer.report, human::answer(answer))) else {
             return;
         };
         let Some(mac) = self.code(key, &body) else {

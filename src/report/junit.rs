@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report as Suites, TestCase, TestCaseStatus, TestSuite};
 
+use super::human;
 use crate::answer::{Answer, Failure, GateReport};
 use crate::diag::foreign::{lines, plain, sentence};
 
@@ -37,7 +38,7 @@ fn case(sizes: Option<String>, answer: &Answer) -> (String, Duration, Option<Pro
         kind,
         message: verdict.to_string(),
         r#type: verdict,
-        text: plain(&answer.text),
+        text: plain(&human::answer(answer)),
     });
     let time = Duration::try_from_secs_f64(r.stats.seconds.total).unwrap_or_default();
     (name, time, problem)
@@ -62,7 +63,7 @@ pub fn gate(g: &GateReport) -> String {
                 kind: NonSuccessKind::Failure,
                 message: why.to_string(),
                 r#type: answer.report.verdict.name(),
-                text: plain(&answer.text),
+                text: plain(&human::answer(answer)),
             }),
             Err(failure) => Some(Problem::input(why, failure)),
         };

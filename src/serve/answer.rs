@@ -6,7 +6,7 @@ use crate::answer::{Answer, ErrorKind, Failure, Finding, Report, Schema, Unknown
 use crate::ask::Question;
 use crate::diag::foreign;
 use crate::found;
-use crate::report;
+use crate::report::{self, human};
 use crate::spec::Options;
 
 /// An object on one line.
@@ -53,7 +53,7 @@ pub(super) fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Resul
     let mut texts = Map::new();
     for format in formats {
         let text = match format.as_str() {
-            "human" => foreign::plain(&answer.text),
+            "human" => foreign::plain(&human::answer(answer)),
             "json" => report::json::text(&answer.report),
             "sarif" => report::json::text(&report::sarif::report(answer)),
             "junit" => report::junit::report(answer),

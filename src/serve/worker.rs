@@ -11,12 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use serde_json::{Value, json};
 
-use crate::answer::Failure;
+use crate::answer::{Answer, Failure};
 use crate::ask::{self, Held, Question, Roles, Sizes};
 use crate::diag::Source;
 use crate::grid::prepared::Runs;
 use crate::input::{self, File, Files};
-use crate::report::human;
 use crate::spec::manifest::Side;
 use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
 
@@ -98,7 +97,7 @@ pub fn lost(id: &Value, command: &str, why: &str, how: &How) -> String {
         return answer::ended_early(id, why);
     };
     let report = answer::ended(question, format!("{why}, nothing is claimed"));
-    answer::reported(id, &human::answer(report), &how.formats)
+    answer::reported(id, &Answer::of(report), &how.formats)
         .unwrap_or_else(|f| answer::refused(id, &f))
 }
 

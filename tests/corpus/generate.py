@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Candidate lines for `lines.txt`: instructions made from the forms of `src/ptx/table` and broken ones.
+"""Candidate lines for `lines.txt`: instructions made from the forms of `src/ptx/ptx/table` and broken ones.
 
     tests/corpus/generate.py > candidates.txt
     tests/corpus/judge.py --ptxas .../ptxas candidates.txt > lines.txt
@@ -33,14 +33,14 @@ BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "f32": 32, "s32": 32, "s8"
 
 def table():
     """Opcode texts and their forms: `{op: [(groups, slots)]}`."""
-    texts = dict(re.findall(r'(\w+) = "([^"]+)"\s+"9\.', (ROOT / "src/ptx/opcode.rs").read_text()))
-    source = (ROOT / "src/ptx/table/mod.rs").read_text()
+    texts = dict(re.findall(r'(\w+) = "([^"]+)"\s+"9\.', (ROOT / "src/ptx/ptx/opcode.rs").read_text()))
+    source = (ROOT / "src/ptx/ptx/table/mod.rs").read_text()
     sets_text = source[source.index("const SETS"):source.index("/// Words of which")]
     sets_text = re.sub(r"\\\n\s*", "", sets_text)
     sets = dict(re.findall(r'\(\s*"(\w+)",\s*"([^"]+)",?\s*\)', sets_text))
     rows = {}
     for name in ["arith", "data", "sync", "matrix"]:
-        text = re.sub(r"//.*", "", (ROOT / f"src/ptx/table/{name}.rs").read_text())
+        text = re.sub(r"//.*", "", (ROOT / f"src/ptx/ptx/table/{name}.rs").read_text())
         text = re.sub(r"\\\n\s*", "", text)
         consts = {n: re.findall(r'"([^"]*)"', b) for n, b in
                   re.findall(r"const (\w+): &\[&str\] = &\[(.*?)\];", text, re.S)}

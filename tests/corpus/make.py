@@ -19,7 +19,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-LISTINGS = [*ROOT.glob("kernels/*/build.list"), ROOT / "src/reading/functions/idioms/build.list"]
+LISTINGS = [*ROOT.glob("kernels/*/build.list"), ROOT / "src/prove/reading/functions/idioms/build.list"]
 ARCHS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"]
 OPTIONS = {"o3": [], "fast": ["-use_fast_math"], "g": ["-G"], "o0": ["-Xcicc", "-O0", "-lineinfo"]}
 

@@ -2,7 +2,7 @@
 //!
 //! Every relative link of every `.md` file leads to a file, and its `#anchor` to a heading of that file. In the pages for
 //! engineers, `src/docs` and `.github`, each piece of code that is a path with an ending is one of the repository, or below
-//! `src`; a word in capitals stands for any name. Links inside of code are none. Not claimed: anything about links to other hosts.
+//! `src` or one of its members; a word in capitals stands for any name. Links inside of code are none. Not claimed: anything about links to other hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -172,8 +172,13 @@ fn is_path(code: &str) -> bool {
 
 /// A file that a page names and that is not there.
 fn missing(root: &Path, code: &str) -> Option<String> {
-    let is_there = || ["", "src"].iter().any(|r| root.join(r).join(code).exists());
-    (is_path(code) && !is_there()).then(|| format!("`{code}` is no file"))
+    let members = fs::read_dir(root.join("src")).into_iter().flatten();
+    let members = members.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut roots = [root.to_path_buf(), root.join("src")]
+        .into_iter()
+        .chain(members);
+    let is_there = roots.any(|r| r.join(code).exists());
+    (is_path(code) && !is_there).then(|| format!("`{code}` is no file"))
 }
 
 /// What is wrong with the pages of a repository.

@@ -9,16 +9,18 @@ use anstyle::{AnsiColor, Style};
 
 use crate::answer::kernel::show;
 use crate::answer::{
-    Answer, AtSize, Bound, Counterexample, Each, KernelAnswer, Kind, Part, Precision, Report,
-    Scope, Sizes, Verdict,
+    Answer, AtSize, Bound, Command, Counterexample, Each, KernelAnswer, Kind, Part, Precision,
+    Report, Scope, Sizes, Subject, Verdict,
 };
 use crate::diag::Severity;
 use crate::diag::foreign::{sentence, styled, visible, whole};
 
 mod findings;
+mod steps;
 mod table;
 mod values;
 
+pub use steps::steps;
 pub use table::gate;
 
 use super::place::place;
@@ -45,27 +47,23 @@ pub fn report(r: &Report) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_report(&mut out, r);
-    styled(&out)
-}
-
-/// The report with its text.
-pub fn answer(report: Report) -> Answer {
-    Answer {
-        text: self::report(&report),
-        report,
-        cached: false,
-        parts: Vec::new(),
-    }
-}
-
-/// The report of a run with its text, in which the arrays stand that were written.
-pub fn ran(report: Report) -> Answer {
-    let mut out = answer(report);
-    for array in out.report.outputs.written() {
-        out.text.push('\n');
-        out.text.push_str(&values(array));
+    let mut out = styled(&out);
+    if r.command == Command::Run {
+        for array in r.outputs.written() {
+            out.push('\n');
+            out.push_str(&values(array));
+        }
     }
     out
+}
+
+/// The text of an answer: as it was written before, where it was kept.
+pub fn answer(a: &Answer) -> String {
+    match (&a.text, Answer::worst(&a.parts)) {
+        (Some(text), _) => text.clone(),
+        (None, Some((at, worst))) => instances(&a.parts, at, worst) + &of_other_sizes(worst),
+        (None, None) => report(&a.report),
+    }
 }
 
 fn write_report(out: &mut String, r: &Report) -> fmt::Result {
@@ -168,7 +166,7 @@ fn visible_lines(text: &str) -> String {
 const INSTANCES: usize = 8;
 
 /// The report of a command at several sizes: how many instances got which verdict, then the worst one.
-pub fn instances(parts: &[AtSize], at: &AtSize, worst: &Answer) -> String {
+fn instances(parts: &[AtSize], at: &AtSize, worst: &Answer) -> String {
     let (mut out, style) = (String::new(), style(worst.report.verdict));
     let name = worst.report.verdict.name();
     let count = parts.len();
@@ -206,8 +204,31 @@ pub fn instances(parts: &[AtSize], at: &AtSize, worst: &Answer) -> String {
         let _ = writeln!(out, "  {:<14}  {count:>5}  {}", name, list.join("; "));
     }
     let _ = writeln!(out, "\n{BOLD}{}{BOLD:#}", at.sizes);
-    out.push_str(&worst.text);
+    out.push_str(&answer(worst));
     styled(&out)
+}
+
+/// What can be asked of the sizes that were not run, once those that were are proved: whether one of the kernels races.
+fn of_other_sizes(worst: &Answer) -> String {
+    if worst.report.verdict != Verdict::Equivalent {
+        return String::new();
+    }
+    let sides = [&worst.report.reference, &worst.report.optimized];
+    let kernels = sides.into_iter().flatten().filter_map(|s| match s {
+        Subject::Kernel(k) => Some(format!(
+            " {} --entry {}",
+            visible(&k.file),
+            visible(&k.entry)
+        )),
+        Subject::Sequence { .. } | Subject::Formula { .. } => None,
+    });
+    let commands: String = kernels
+        .map(|k| format!("  volta race --any{k}\n"))
+        .collect();
+    match commands.is_empty() {
+        true => commands,
+        false => format!("\nof races at every other size these tell:\n{commands}"),
+    }
 }
 
 /// The style of a verdict.

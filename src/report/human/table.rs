@@ -41,7 +41,7 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
         writeln!(out, "\n{red}failed{red:#} {name}: {why}")?;
         match &e.result {
             Ok(r) => {
-                for line in r.text.lines() {
+                for line in super::answer(r).lines() {
                     writeln!(out, "  {line}")?;
                 }
             }

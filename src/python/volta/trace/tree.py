@@ -1,6 +1,6 @@
 """Expressions of the grammar of formulas as trees, and the one place that writes them as text.
 
-`src/formula` of the program reads what is written here, and its precedence rules: from loose to tight `or`, `and`, `not`,
+`src/prove/formula` of the program reads what is written here, and its precedence rules: from loose to tight `or`, `and`, `not`,
 comparisons, `+ -`, `* / %`, unary `-`, `^`; `if` reaches as far right as it can. A text means one thing among integers and
 another among real numbers: in a subscript, in a range, on both sides of `%`, and in a comparison whose sides are all made
 of indices, integers and arrays of integers, `/` rounds down. So there are two quotients here, `Binary("/")` of real numbers
