@@ -1,9 +1,11 @@
 //! What holds of every launch that the question is about, as conditions on machine words.
 
 use super::expr::{Id, Node, Order};
-use super::facts::{Arith, Claim, Relation, Size, SizeFact, Step};
+use super::facts::{Claim, Size, SizeFact, Step};
 use super::launches::Freedom;
 use super::state::Walk;
+use crate::spec::compare::Relation;
+use crate::spec::sizes::expr::Arith;
 use crate::term::BitsOp;
 
 /// What holds of the launch: indices are below their extents, and the facts.

@@ -7,10 +7,9 @@
 
 use crate::kernel::{Kernel, ParamKind};
 use crate::spec::SpecError;
-use crate::spec::binding::Key;
-
-/// Operators and parentheses of one fact.
-const MAX_TOKENS: usize = 200;
+use crate::spec::binding::{Key, ParamKey};
+use crate::spec::compare::{self, Comparison, Operand, Relation};
+use crate::spec::sizes::expr::{self, Arith, Expr};
 
 /// A size that a launch chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,25 +28,6 @@ pub(super) enum Step {
     Number(i128),
     Size(Size),
     Binary(Arith, usize, usize),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arith {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Rem,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
 }
 
 /// What is said of sizes.
@@ -90,6 +70,25 @@ impl Names<'_> {
             Some((key, _)) => self.offset(key),
             None => self.offset(&Key::parse(name).ok()?),
         }
+    }
+
+    /// What an operand of a comparison names.
+    fn size(&self, operand: &Operand) -> Result<Size, String> {
+        let at = match operand {
+            Operand::Size(None, compare::Size::Block, axis) => return Ok(Size::Block(*axis as u8)),
+            Operand::Size(None, compare::Size::Grid, axis) => return Ok(Size::Grid(*axis as u8)),
+            Operand::Size(..) => None,
+            Operand::Param(
+                key @ Key {
+                    param: ParamKey::Name(name),
+                    offset: None,
+                },
+            ) => self.named(name).or_else(|| self.offset(key)),
+            Operand::Param(key) => self.offset(key),
+        };
+        at.map(Size::Param).ok_or_else(|| {
+            format!("`{operand}` is no number, no parameter, and none of block.x, grid.x")
+        })
     }
 
     /// A scalar that a fact of the form `KEY in A..B` may be about.
@@ -143,24 +142,22 @@ impl SizeFact {
         if let Some(key) = text.trim().strip_suffix(" pow2") {
             let size = match names.scalar(key.trim()) {
                 Some(at) => Size::Param(at),
-                None => match component(key.trim()) {
-                    Some(size) => size,
-                    None => return Ok(None),
+                None => match Operand::size(key.trim()).map(|o| names.size(&o)) {
+                    Some(Ok(size)) => size,
+                    _ => return Ok(None),
                 },
             };
             return fact(Vec::new(), Claim::PowerOfTwo(size));
         }
-        let Some((relation, at, len)) = relation(text) else {
+        let Some(comparison) = Comparison::parse(text).map_err(bad)? else {
             return Ok(None);
         };
-        let mut steps = Vec::new();
-        let mut side = |part: &str| {
-            Reader::new(part, names)
-                .and_then(|r| r.read(&mut steps))
-                .map_err(bad)
-        };
-        let a = side(&text[..at])?;
-        let b = side(&text[at + len..])?;
+        let operands = comparison.operands().iter();
+        let operands: Result<Vec<Size>, String> = operands.map(|o| names.size(o)).collect();
+        let (mut steps, operands) = (Vec::new(), operands.map_err(bad)?);
+        let (left, relation, right) = comparison.sides();
+        let a = written(left, &operands, &mut steps).map_err(bad)?;
+        let b = written(right, &operands, &mut steps).map_err(bad)?;
         fact(steps, Claim::Compare(relation, a, b))
     }
 
@@ -205,17 +202,7 @@ impl SizeFact {
             known.push(v);
         }
         Some(match self.claim {
-            Claim::Compare(r, a, b) => {
-                let (a, b) = (known[a], known[b]);
-                match r {
-                    Relation::Eq => a == b,
-                    Relation::Ne => a != b,
-                    Relation::Lt => a < b,
-                    Relation::Le => a <= b,
-                    Relation::Gt => a > b,
-                    Relation::Ge => a >= b,
-                }
-            }
+            Claim::Compare(r, a, b) => r.holds(known[a], known[b]),
             Claim::PowerOfTwo(s) => {
                 let v = value(s)?;
                 v > 0 && v & (v - 1) == 0
@@ -237,180 +224,90 @@ impl SizeFact {
     }
 }
 
-/// The comparison of a text: its place and length.
-fn relation(text: &str) -> Option<(Relation, usize, usize)> {
-    let two = [
-        ("==", Relation::Eq),
-        ("!=", Relation::Ne),
-        ("<=", Relation::Le),
-        (">=", Relation::Ge),
-    ];
-    for (word, r) in two {
-        if let Some(at) = text.find(word) {
-            return Some((r, at, 2));
-        }
-    }
-    let one = [('<', Relation::Lt), ('>', Relation::Gt)];
-    one.iter()
-        .find_map(|(c, r)| text.find(*c).map(|at| (*r, at, 1)))
-}
-
-/// `block.x`, `grid.y`, as a size.
-fn component(word: &str) -> Option<Size> {
-    let (what, axis) = word.split_once('.')?;
-    let axis = ["x", "y", "z"].iter().position(|a| *a == axis)? as u8;
-    match what {
-        "block" => Some(Size::Block(axis)),
-        "grid" => Some(Size::Grid(axis)),
-        _ => None,
-    }
-}
-
-/// An operator or parenthesis that waits for its right side.
-#[derive(Clone, Copy, PartialEq)]
-enum Waiting {
-    Open,
-    Op(Arith),
-}
-
-struct Reader<'a> {
-    tokens: Vec<String>,
-    names: &'a Names<'a>,
-}
-
-impl<'a> Reader<'a> {
-    fn new(text: &str, names: &'a Names<'a>) -> Result<Reader<'a>, String> {
-        let mut tokens: Vec<String> = Vec::new();
-        let mut word = String::new();
-        let mut chars = text.chars().peekable();
-        while let Some(c) = chars.next() {
-            // `arg(2+8)` is one word.
-            if c == '(' && word == "arg" {
-                word.push(c);
-                for d in chars.by_ref() {
-                    word.push(d);
-                    if d == ')' {
-                        break;
-                    }
-                }
-                continue;
+/// The steps of an expression after those that there are; the place of its value.
+fn written(of: &Expr<usize>, operands: &[Size], steps: &mut Vec<Step>) -> Result<usize, String> {
+    let mut values: Vec<usize> = Vec::new();
+    for step in of.steps() {
+        let mut last = || values.pop().ok_or("an operand is missing");
+        let step = match *step {
+            expr::Step::Number(n) => Step::Number(i128::from(n)),
+            expr::Step::Named(i) => Step::Size(operands[i]),
+            expr::Step::Negate => {
+                let (value, zero) = (last()?, steps.len());
+                steps.push(Step::Number(0));
+                Step::Binary(Arith::Sub, zero, value)
             }
-            if c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '%') && c != '%' {
-                word.push(c);
-                continue;
+            expr::Step::Binary(op) => {
+                let (b, a) = (last()?, last()?);
+                Step::Binary(op, a, b)
             }
-            if !word.is_empty() {
-                tokens.push(std::mem::take(&mut word));
+            expr::Step::Call(..) => {
+                return Err(
+                    "of sizes of every launch, `ceildiv`, `min` and `max` are not built".into(),
+                );
             }
-            if !c.is_whitespace() {
-                tokens.push(c.to_string());
-            }
-        }
-        if !word.is_empty() {
-            tokens.push(word);
-        }
-        match tokens.len() {
-            0 => Err("an expression is missing".into()),
-            n if n > MAX_TOKENS => Err("it is too long".into()),
-            _ => Ok(Reader { tokens, names }),
-        }
-    }
-
-    /// Precedence climbing with a stack of operators; the result is the index of the last step.
-    fn read(self, steps: &mut Vec<Step>) -> Result<usize, String> {
-        let (mut values, mut waiting): (Vec<usize>, Vec<Waiting>) = (Vec::new(), Vec::new());
-        let rank = |op: Arith| match op {
-            Arith::Add | Arith::Sub => 1,
-            Arith::Mul | Arith::Div | Arith::Rem => 2,
         };
-        let mut operand = true;
-        let missing = || "an operand is missing".to_string();
-        for token in &self.tokens {
-            let op = match token.as_str() {
-                "+" => Some(Arith::Add),
-                "-" => Some(Arith::Sub),
-                "*" => Some(Arith::Mul),
-                "/" => Some(Arith::Div),
-                "%" => Some(Arith::Rem),
-                _ => None,
-            };
-            match (token.as_str(), op, operand) {
-                ("(", _, true) => waiting.push(Waiting::Open),
-                (")", _, false) => {
-                    loop {
-                        match waiting.pop() {
-                            Some(Waiting::Open) => break,
-                            Some(Waiting::Op(op)) => {
-                                apply(op, &mut values, steps).ok_or_else(missing)?
-                            }
-                            None => return Err("a parenthesis is not opened".into()),
-                        }
-                    }
-                    operand = false;
-                }
-                (_, Some(Arith::Sub), true) => {
-                    values.push(steps.len());
-                    steps.push(Step::Number(0));
-                    waiting.push(Waiting::Op(Arith::Sub));
-                }
-                (_, Some(op), false) => {
-                    while let Some(&Waiting::Op(above)) = waiting.last() {
-                        if rank(above) < rank(op) {
-                            break;
-                        }
-                        waiting.pop();
-                        apply(above, &mut values, steps).ok_or_else(missing)?;
-                    }
-                    waiting.push(Waiting::Op(op));
-                    operand = true;
-                }
-                (word, None, true) => {
-                    let step = self.word(word)?;
-                    values.push(steps.len());
-                    steps.push(step);
-                    operand = false;
-                }
-                (word, _, _) => return Err(format!("`{word}` does not fit here")),
-            }
-        }
-        while let Some(w) = waiting.pop() {
-            match w {
-                Waiting::Op(op) => apply(op, &mut values, steps).ok_or_else(missing)?,
-                Waiting::Open => return Err("a parenthesis is not closed".into()),
-            }
-        }
-        match values[..] {
-            [one] => Ok(one),
-            _ => Err(missing()),
-        }
+        values.push(steps.len());
+        steps.push(step);
     }
-
-    fn word(&self, word: &str) -> Result<Step, String> {
-        if let Ok(n) = word.parse::<i64>() {
-            return Ok(Step::Number(i128::from(n)));
-        }
-        if let Some(size) = component(word) {
-            return Ok(Step::Size(size));
-        }
-        let at = match word.strip_prefix("arg(").and_then(|w| w.strip_suffix(')')) {
-            Some(key) => {
-                let key = Key::parse(key.trim())?;
-                self.names.offset(&key)
-            }
-            None => self.names.named(word),
-        };
-        match at {
-            Some(at) => Ok(Step::Size(Size::Param(at))),
-            None => Err(format!(
-                "`{word}` is no number, no parameter, and none of block.x, grid.x"
-            )),
-        }
-    }
+    Ok(values.pop().ok_or("an operand is missing")?)
 }
 
-fn apply(op: Arith, values: &mut Vec<usize>, steps: &mut Vec<Step>) -> Option<()> {
-    let (b, a) = (values.pop()?, values.pop()?);
-    values.push(steps.len());
-    steps.push(Step::Binary(op, a, b));
-    Some(())
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::diag::Source;
+    use crate::kernel;
+
+    /// A fact says of sizes of every launch what it says of those of one.
+    #[test]
+    fn facts_have_one_meaning() {
+        let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry f(.param .u32 n, .param .u32 m)\n{ ret; }\n";
+        let source = Arc::new(Source::new("f.ptx", text).expect("short"));
+        let module = volta_ptx::ptx::parse(&source).expect("a module");
+        let entry = kernel::select_entry(&module, None).expect("an entry");
+        let kernel = kernel::lower(&module, &source, entry)
+            .expect("a kernel")
+            .kernel;
+        let names = Names {
+            kernel: &kernel,
+            given: &[],
+        };
+        for text in [
+            "-n % 4 == 2",
+            "n * -m % 5 >= 1",
+            "n - -m * 3 < 40",
+            "(n + 2) / 3 <= m",
+            "arg(0) * arg(m) != 12",
+            "- (n - m) > -2",
+            "block.x * n / 7 == 18",
+        ] {
+            let fact = SizeFact::parse(text, &names)
+                .expect(text)
+                .expect("of sizes");
+            let comparison = Comparison::parse(text).expect(text).expect("a comparison");
+            for (n, m) in [(2, 6), (6, 2), (3, 4), (7, 1), (10, 30)] {
+                let size = |size: Size| match size {
+                    Size::Block(_) => 64,
+                    Size::Grid(_) => 3,
+                    Size::Param(0) => n,
+                    Size::Param(_) => m,
+                };
+                let values = comparison
+                    .operands()
+                    .iter()
+                    .map(|o| size(names.size(o).expect("a size")));
+                let values: Vec<i64> = values.collect();
+                let wide = |s| Some(i128::from(size(s)));
+                assert_eq!(
+                    fact.holds(&wide),
+                    comparison.holds(&values).ok(),
+                    "{text} {n} {m}"
+                );
+            }
+        }
+        assert!(SizeFact::parse("min(n, 2) < 3", &names).is_err());
+    }
 }

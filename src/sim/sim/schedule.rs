@@ -7,26 +7,22 @@
 
 use super::warp::{LANES, Warp, lanes};
 use crate::kernel::Pc;
+use crate::number::random::Random;
 use crate::sim::limits::LIMITS;
 
-/// A source of choices: xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift
-/// generators, scrambled").
+/// A source of choices.
 #[derive(Clone, Debug, Hash)]
-pub struct ScheduleRng(u64);
+pub struct ScheduleRng(Random);
 
 impl ScheduleRng {
     /// The choices of a seed.
     pub fn new(seed: u64) -> Self {
-        // Any state but zero.
-        ScheduleRng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        ScheduleRng(Random(seed))
     }
 
     /// A number below `n`.
     pub fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) % n.max(1)
+        self.0.below(n)
     }
 
     /// Instructions of the next turn.

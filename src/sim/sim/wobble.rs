@@ -7,19 +7,20 @@
 
 use crate::kernel::{FloatMods, FloatOp, Fmt, NumTy, Op, Pc, Rnd};
 use crate::number;
+use crate::number::random::Random;
 
 /// The instruction, and where the random numbers are.
 #[derive(Clone, Debug, Hash)]
 pub(crate) struct Wobble {
     pc: Pc,
-    state: u64,
+    random: Random,
 }
 
 impl Wobble {
     /// Of an instruction and a seed.
     pub(crate) fn new((pc, seed): (Pc, u64)) -> Wobble {
-        let state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        Wobble { pc, state }
+        let random = Random(seed);
+        Wobble { pc, random }
     }
 
     /// True of the instruction.
@@ -27,12 +28,9 @@ impl Wobble {
         self.pc == pc
     }
 
-    /// True or false with equal chances: xorshift64*.
+    /// True or false with equal chances.
     pub(crate) fn coin(&mut self) -> bool {
-        self.state ^= self.state >> 12;
-        self.state ^= self.state << 25;
-        self.state ^= self.state >> 27;
-        self.state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 63 == 1
+        self.random.draw() >> 63 == 1
     }
 }
 

@@ -6,43 +6,47 @@
 
 use std::fmt;
 
-use indexmap::IndexMap;
-
 use super::Launch;
 use super::binding::{Key, ParamKey};
-use super::sizes;
+use super::sizes::expr::{Expr, Step};
 use crate::term::ArrayId;
 
 /// A comparison of two integer expressions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// The expression to the left, in which operands stand as names `v0`, `v1` and so on.
-    left: String,
-    op: Op,
-    right: String,
-    /// What those names are.
+    /// The expression to the left, over places of operands.
+    left: Expr<usize>,
+    relation: Relation,
+    right: Expr<usize>,
     operands: Vec<Operand>,
     text: String,
 }
 
+/// How two integers compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
+pub enum Relation {
+    /// Equal.
     Eq,
+    /// Not equal.
     Ne,
+    /// Less.
     Lt,
+    /// Less or equal.
     Le,
+    /// Greater.
     Gt,
+    /// Greater or equal.
     Ge,
 }
 
 /// The operators; those of two characters come before those that they begin with.
-const OPS: [(&str, Op); 6] = [
-    ("==", Op::Eq),
-    ("!=", Op::Ne),
-    ("<=", Op::Le),
-    (">=", Op::Ge),
-    ("<", Op::Lt),
-    (">", Op::Gt),
+const RELATIONS: [(&str, Relation); 6] = [
+    ("==", Relation::Eq),
+    ("!=", Relation::Ne),
+    ("<=", Relation::Le),
+    (">=", Relation::Ge),
+    ("<", Relation::Lt),
+    (">", Relation::Gt),
 ];
 
 /// What an operand names.
@@ -83,14 +87,52 @@ impl fmt::Display for Comparison {
     }
 }
 
+impl Operand {
+    /// The size that a word names: `block.x`, `opt.grid.y`.
+    pub fn size(word: &str) -> Option<Operand> {
+        let (side, word) = match word.split_once('.') {
+            Some(("ref", rest)) => (Some(0), rest),
+            Some(("opt", rest)) => (Some(1), rest),
+            _ => (None, word),
+        };
+        let (what, at) = word.split_once('.')?;
+        let what = match what {
+            "block" => Size::Block,
+            "grid" => Size::Grid,
+            "cluster" => Size::Cluster,
+            _ => return None,
+        };
+        let at = ["x", "y", "z"].iter().position(|a| *a == at)?;
+        Some(Operand::Size(side, what, at))
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operand::Param(key) => write!(f, "{key}"),
+            Operand::Size(side, what, axis) => {
+                let side = side.map_or("", |i| ["ref.", "opt."][i.min(1)]);
+                let what = match what {
+                    Size::Block => "block",
+                    Size::Grid => "grid",
+                    Size::Cluster => "cluster",
+                };
+                write!(f, "{side}{what}.{}", ["x", "y", "z"][(*axis).min(2)])
+            }
+        }
+    }
+}
+
 impl Comparison {
     /// Reads a comparison; `None` if there is no operator in the text.
     pub fn parse(text: &str) -> Result<Option<Comparison>, String> {
-        let found = OPS
+        let found = RELATIONS
             .iter()
             .filter_map(|&(s, op)| Some((text.find(s)?, s, op)));
         // The first operator, and of two that begin there the longer one.
-        let Some((at, spelled, op)) = found.min_by_key(|&(at, s, _)| (at, 2 - s.len())) else {
+        let Some((at, spelled, relation)) = found.min_by_key(|&(at, s, _)| (at, 2 - s.len()))
+        else {
             return Ok(None);
         };
         let mut operands = Vec::new();
@@ -98,7 +140,7 @@ impl Comparison {
         let right = expression(&text[at + spelled.len()..], &mut operands)?;
         Ok(Some(Comparison {
             left,
-            op,
+            relation,
             right,
             operands,
             text: text.to_string(),
@@ -110,29 +152,15 @@ impl Comparison {
         &self.operands
     }
 
-    /// Whether it holds where operands have these values.
-    pub fn holds(&self, values: &[i64]) -> Result<bool, String> {
-        let (a, b) = (
-            self.side(&self.left, values)?,
-            self.side(&self.right, values)?,
-        );
-        Ok(match self.op {
-            Op::Eq => a == b,
-            Op::Ne => a != b,
-            Op::Lt => a < b,
-            Op::Le => a <= b,
-            Op::Gt => a > b,
-            Op::Ge => a >= b,
-        })
+    /// Both sides, over places of [`Comparison::operands`], and how they compare.
+    pub fn sides(&self) -> (&Expr<usize>, Relation, &Expr<usize>) {
+        (&self.left, self.relation, &self.right)
     }
 
-    fn side(&self, text: &str, values: &[i64]) -> Result<i64, String> {
-        let names: IndexMap<String, i64> = values
-            .iter()
-            .enumerate()
-            .map(|(i, &v)| (format!("v{i}"), v))
-            .collect();
-        sizes::integer(text, &names).map_err(|e| e.message)
+    /// Whether it holds where operands have these values.
+    pub fn holds(&self, values: &[i64]) -> Result<bool, String> {
+        let (a, b) = (side(&self.left, values)?, side(&self.right, values)?);
+        Ok(self.relation.holds(a, b))
     }
 
     /// What it says of a parameter without a value; nothing if all is known and it holds.
@@ -166,28 +194,22 @@ impl Comparison {
                 false => Err("the bindings and the launch say otherwise".into()),
             };
         };
-        let name = format!("v{i}");
-        let is_it = |text: &str| text.trim() == name;
-        let uses = |text: &str| {
-            text.contains('v')
-                && text
-                    .split(|c: char| !c.is_alphanumeric())
-                    .any(|w| w == name)
-        };
+        let is_it = |e: &Expr<usize>| e.steps().eq([&Step::Named(i)]);
+        let uses = |e: &Expr<usize>| e.steps().any(|s| *s == Step::Named(i));
         let (op, other) = match (is_it(&self.left), is_it(&self.right)) {
-            (true, false) if !uses(&self.right) => (self.op, &self.right),
-            (false, true) if !uses(&self.left) => (self.op.turned(), &self.left),
+            (true, false) if !uses(&self.right) => (self.relation, &self.right),
+            (false, true) if !uses(&self.left) => (self.relation.turned(), &self.left),
             _ => return Err(NOT_BUILT.into()),
         };
-        let k = i128::from(self.side(other, &values)?);
+        let k = i128::from(side(other, &values)?);
         let all = (i128::from(i64::MIN), i128::from(i64::MAX));
         let (lo, hi) = match op {
-            Op::Eq => (k, k),
-            Op::Lt => (all.0, k - 1),
-            Op::Le => (all.0, k),
-            Op::Gt => (k + 1, all.1),
-            Op::Ge => (k, all.1),
-            Op::Ne => return Err(NOT_BUILT.into()),
+            Relation::Eq => (k, k),
+            Relation::Lt => (all.0, k - 1),
+            Relation::Le => (all.0, k),
+            Relation::Gt => (k + 1, all.1),
+            Relation::Ge => (k, all.1),
+            Relation::Ne => return Err(NOT_BUILT.into()),
         };
         Ok(Some((array, lo, hi)))
     }
@@ -195,16 +217,33 @@ impl Comparison {
 
 const NOT_BUILT: &str = "of a parameter without a value, only bounds are built, such as `n <= 3*block.x`: bind it with --arg";
 
-impl Op {
-    /// The operator of the sides in the other order.
-    fn turned(self) -> Op {
+fn side(side: &Expr<usize>, values: &[i64]) -> Result<i64, String> {
+    let value = side.value(|&i| values[i]);
+    value.map_err(|e| e.message)
+}
+
+impl Relation {
+    /// Whether it holds of two integers.
+    pub fn holds<N: Ord>(self, a: N, b: N) -> bool {
         match self {
-            Op::Eq => Op::Eq,
-            Op::Ne => Op::Ne,
-            Op::Lt => Op::Gt,
-            Op::Le => Op::Ge,
-            Op::Gt => Op::Lt,
-            Op::Ge => Op::Le,
+            Relation::Eq => a == b,
+            Relation::Ne => a != b,
+            Relation::Lt => a < b,
+            Relation::Le => a <= b,
+            Relation::Gt => a > b,
+            Relation::Ge => a >= b,
+        }
+    }
+
+    /// The operator of the sides in the other order.
+    fn turned(self) -> Relation {
+        match self {
+            Relation::Eq => Relation::Eq,
+            Relation::Ne => Relation::Ne,
+            Relation::Lt => Relation::Gt,
+            Relation::Le => Relation::Ge,
+            Relation::Gt => Relation::Lt,
+            Relation::Ge => Relation::Le,
         }
     }
 }
@@ -228,72 +267,27 @@ fn size(launches: &[&Launch], side: Option<usize>, what: Size, at: usize) -> Res
     }
 }
 
-/// An expression in which operands are replaced by names.
-fn expression(text: &str, operands: &mut Vec<Operand>) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | '%');
-        let begins = c.is_ascii_alphabetic() || matches!(c, '_' | '$');
-        if !begins {
-            // Digits of a number are no beginning of a word.
-            let len = match c.is_ascii_digit() {
-                true => rest
-                    .find(|c: char| !c.is_ascii_alphanumeric())
-                    .unwrap_or(rest.len()),
-                false => c.len_utf8(),
-            };
-            out.push_str(&rest[..len]);
-            rest = &rest[len..];
-            continue;
-        }
-        let len = rest.find(|c| !in_word(c) || c == '%').unwrap_or(rest.len());
-        let (word, after) = rest.split_at(len);
-        rest = after;
-        if matches!(word, "ceildiv" | "min" | "max") {
-            out.push_str(word);
-            continue;
-        }
-        let operand = match word {
-            "arg" => {
-                let inner = after.trim_start().strip_prefix('(');
-                let (key, after) = inner
-                    .and_then(|t| t.split_once(')'))
-                    .ok_or("`arg` needs the position of a parameter: `arg(2)`")?;
-                rest = after;
+/// An expression, whose operands enter the list.
+fn expression(text: &str, operands: &mut Vec<Operand>) -> Result<Expr<usize>, String> {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
+    let named = |word: &str| {
+        operands.push(match word.strip_prefix("arg") {
+            Some(key) if key.trim_start().starts_with('(') => {
+                let key = key.trim_start().strip_prefix('(');
+                let key = key.and_then(|k| k.strip_suffix(')'));
+                let key = key.ok_or("`arg` needs the position of a parameter: `arg(2)`")?;
                 Operand::Param(Key::parse(key.trim())?)
             }
-            _ => size_named(word).map_or_else(
-                || {
-                    Operand::Param(Key {
-                        param: ParamKey::Name(word.to_string()),
-                        offset: None,
-                    })
-                },
-                |(side, what, at)| Operand::Size(side, what, at),
-            ),
-        };
-        out.push_str(&format!("v{}", operands.len()));
-        operands.push(operand);
-    }
-    Ok(out)
-}
-
-fn size_named(word: &str) -> Option<(Option<usize>, Size, usize)> {
-    let (side, word) = match word.split_once('.') {
-        Some(("ref", rest)) => (Some(0), rest),
-        Some(("opt", rest)) => (Some(1), rest),
-        _ => (None, word),
+            _ => Operand::size(word).unwrap_or_else(|| {
+                Operand::Param(Key {
+                    param: ParamKey::Name(word.to_string()),
+                    offset: None,
+                })
+            }),
+        });
+        Ok(operands.len() - 1)
     };
-    let (what, at) = word.split_once('.')?;
-    let what = match what {
-        "block" => Size::Block,
-        "grid" => Size::Grid,
-        "cluster" => Size::Cluster,
-        _ => return None,
-    };
-    let at = ["x", "y", "z"].iter().position(|a| *a == at)?;
-    Some((side, what, at))
+    Expr::parse(text, &in_word, named).map_err(|e| e.message)
 }
 
 #[cfg(test)]
@@ -316,10 +310,7 @@ mod tests {
         }
         assert_eq!(Comparison::parse("0 distinct"), Ok(None));
         assert!(Comparison::parse("arg 2 < 3").is_err());
-        let c = Comparison::parse("n =< 3")
-            .expect("an operator")
-            .expect("an operator");
-        assert!(c.holds(&[1]).is_err());
+        assert!(Comparison::parse("n =< 3").is_err());
     }
 
     #[test]
@@ -327,6 +318,6 @@ mod tests {
         let c = Comparison::parse("4*2 > n").expect("read").expect("read");
         let found = c.settle(&[], |_, _| None);
         assert!(found.is_err());
-        assert_eq!(c.op.turned(), Op::Lt);
+        assert_eq!(c.relation.turned(), Relation::Lt);
     }
 }

@@ -1,7 +1,8 @@
 //! Numbers that are drawn from a seed, alike on every machine.
 //!
-//! Source: G. L. Steele and others, "Fast Splittable Pseudorandom Number Generators" (OOPSLA 2014), for
-//! the generator; G. E. P. Box and M. E. Muller (1958) for the normal distribution.
+//! Source: G. E. P. Box and M. E. Muller (1958) for the normal distribution.
+
+use crate::number::random::{Random, STEP};
 
 /// How numbers are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,30 +25,17 @@ impl Law {
 }
 
 /// A sequence of numbers.
-pub(super) struct Draw {
-    state: u64,
-}
-
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(super) struct Draw(Random);
 
 impl Draw {
     /// The sequence of a seed and of one of the arrays that it fills.
     pub(super) fn new(seed: u64, stream: u64) -> Draw {
-        let mut draw = Draw { state: seed };
-        draw.state = draw.bits() ^ stream.wrapping_mul(GOLDEN);
-        draw
-    }
-
-    fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(GOLDEN);
-        let mut z = self.state;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        let begin = Random(seed).draw();
+        Draw(Random(begin ^ stream.wrapping_mul(STEP)))
     }
 
     fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+        (self.0.draw() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// The next number.
@@ -79,7 +67,7 @@ mod tests {
                 "{law:?} {m} {s}"
             );
         }
-        let first = |seed, stream| Draw::new(seed, stream).bits();
+        let first = |seed, stream| Draw::new(seed, stream).0.draw();
         assert!(first(0, 0) != first(0, 1) && first(0, 0) != first(1, 0));
     }
 }

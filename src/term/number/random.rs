@@ -4,7 +4,7 @@
 //! foresee them.
 
 /// The odd number next to 2^64 over the golden ratio: multiples of it are spread evenly.
-pub(crate) const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A bijection that scatters its argument: the finaliser of splitmix64.
 pub(crate) fn scattered(x: u64) -> u64 {
@@ -14,7 +14,7 @@ pub(crate) fn scattered(x: u64) -> u64 {
 }
 
 /// A generator of pseudo-random numbers, which starts at the number it holds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Random(pub u64);
 
 impl Random {

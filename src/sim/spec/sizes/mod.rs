@@ -10,9 +10,8 @@ use std::ops::Range;
 use indexmap::IndexMap;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
-mod expr;
+pub mod expr;
 
-pub(super) use expr::value as integer;
 pub mod template;
 
 pub use crate::answer::Sizes;
@@ -159,7 +158,7 @@ impl Lists {
             if !is_word || !starts || name.len() > LONGEST {
                 return Err(format!("`{name}` is no name for a size, as n is"));
             }
-            if expr::FUNCTIONS.contains(&name.as_str()) {
+            if expr::function(name).is_some() {
                 return Err(format!(
                     "`{name}` is a function of expressions, and no name for a size"
                 ));
