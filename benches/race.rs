@@ -8,8 +8,8 @@ use divan::{Bencher, black_box};
 
 use volta::kernel::Pc;
 use volta::sim::barrier::{Arrive, Barriers, Form};
-use volta::sim::clock::{Actor, Clocks, Lanes, MAX_WARPS, Shape};
-use volta::sim::race::{Kind, RegionId, Report};
+use volta::sim::clock::{Actor, Clocks, Lanes, MAX_WARPS, RankShape};
+use volta::sim::race::{AccessKind, RegionId, Report};
 use volta::sim::shadow::{Shadow, WarpAccess};
 
 fn main() {
@@ -33,7 +33,7 @@ impl Rig {
     }
 
     fn new() -> Rig {
-        let clocks = Clocks::new(Shape::new(WARPS * 32).expect("a CTA has up to 1024 threads"));
+        let clocks = Clocks::new(RankShape::new(WARPS * 32).expect("a CTA has up to 1024 threads"));
         let shadow = Shadow::new(RegionId(0), &clocks);
         Rig {
             clocks,
@@ -45,7 +45,7 @@ impl Rig {
     fn access(
         &mut self,
         warp: u32,
-        kind: Kind,
+        kind: AccessKind,
         elem: u8,
         count: u8,
         agent: Option<Actor>,
@@ -82,13 +82,13 @@ fn tile(bencher: Bencher, exits: bool) {
         for w in 0..WARPS {
             for row in 0..words / 32 / u64::from(WARPS) {
                 let base = (u64::from(w) * words / u64::from(WARPS) + row * 32) * 4;
-                rig.access(w, Kind::Write, 4, 1, None, |l| base + l * 4);
+                rig.access(w, AccessKind::Write, 4, 1, None, |l| base + l * 4);
             }
         }
         rig.meet();
         for w in 0..WARPS {
             for row in 0..words / 32 {
-                rig.access(w, Kind::Read, 4, 1, None, |l| row * 128 + l * 4);
+                rig.access(w, AccessKind::Read, 4, 1, None, |l| row * 128 + l * 4);
             }
         }
         rig.meet();
@@ -113,7 +113,7 @@ fn vector_reads(bencher: Bencher) {
         .counter(ItemsCount::new(64u32 * 32))
         .bench_local(|| {
             for row in 0..64 {
-                rig.access(row as u32 % WARPS, Kind::Read, 4, 4, None, |l| {
+                rig.access(row as u32 % WARPS, AccessKind::Read, 4, 4, None, |l| {
                     row * 512 + l * 16
                 });
             }
@@ -129,7 +129,9 @@ fn broadcast_reads(bencher: Bencher) {
         .counter(ItemsCount::new(512u32 * 32))
         .bench_local(|| {
             for k in 0..512 {
-                rig.access(k as u32 % WARPS, Kind::Read, 4, 1, None, |_| k / 8 * 4);
+                rig.access(k as u32 % WARPS, AccessKind::Read, 4, 1, None, |_| {
+                    k / 8 * 4
+                });
             }
             rig.meet();
         });
@@ -143,7 +145,7 @@ fn half_reads(bencher: Bencher) {
         .counter(ItemsCount::new(64u32 * 32))
         .bench_local(|| {
             for row in 0..64 {
-                rig.access(row as u32 % WARPS, Kind::Read, 2, 1, None, |l| {
+                rig.access(row as u32 % WARPS, AccessKind::Read, 2, 1, None, |l| {
                     row * 64 + l * 2
                 });
             }
@@ -161,13 +163,13 @@ fn async_copies(bencher: Bencher) {
             for w in 0..WARPS {
                 let agent = rig.clocks.fork(w);
                 let base = u64::from(w) * 512;
-                rig.access(w, Kind::Write, 16, 1, Some(agent), |l| base + l * 16);
+                rig.access(w, AccessKind::Write, 16, 1, Some(agent), |l| base + l * 16);
                 rig.clocks.join(agent, u32::MAX);
             }
             rig.meet();
             for w in 0..WARPS {
                 for row in 0..8 {
-                    rig.access(w, Kind::Read, 4, 1, None, |l| row * 512 + l * 16);
+                    rig.access(w, AccessKind::Read, 4, 1, None, |l| row * 512 + l * 16);
                 }
             }
             rig.meet();
@@ -184,7 +186,7 @@ fn named_pipeline(bencher: Bencher) {
         .bench_local(|| {
             let mut wake = Vec::new();
             for row in 0..64 {
-                rig.access(0, Kind::Write, 4, 1, None, |l| row * 128 + l * 4);
+                rig.access(0, AccessKind::Write, 4, 1, None, |l| row * 128 + l * 4);
             }
             arrive(&mut rig, &mut barriers, 0, 1, Form::Arrive, &mut wake);
             for w in 1..WARPS {
@@ -192,7 +194,7 @@ fn named_pipeline(bencher: Bencher) {
             }
             for w in 1..WARPS {
                 for row in 0..64 {
-                    rig.access(w, Kind::Read, 4, 1, None, |l| row * 128 + l * 4);
+                    rig.access(w, AccessKind::Read, 4, 1, None, |l| row * 128 + l * 4);
                 }
                 arrive(&mut rig, &mut barriers, w, 2, Form::Arrive, &mut wake);
             }
@@ -226,7 +228,7 @@ fn arrive(
 /// A barrier of all threads of a CTA of 1024.
 #[divan::bench]
 fn full_barrier(bencher: Bencher) {
-    let mut clocks = Clocks::new(Shape::new(1024).expect("a CTA has up to 1024 threads"));
+    let mut clocks = Clocks::new(RankShape::new(1024).expect("a CTA has up to 1024 threads"));
     let mut barriers = Barriers::new();
     bencher.counter(ItemsCount::new(1024u32)).bench_local(|| {
         let mut wake = Vec::new();
@@ -252,6 +254,6 @@ fn full_barrier(bencher: Bencher) {
 /// Synchronisation of a part of a warp.
 #[divan::bench]
 fn partial_warp_sync(bencher: Bencher) {
-    let mut clocks = Clocks::new(Shape::new(64).expect("a CTA has up to 1024 threads"));
+    let mut clocks = Clocks::new(RankShape::new(64).expect("a CTA has up to 1024 threads"));
     bencher.bench_local(|| clocks.warp_sync(0, 0xffff));
 }

@@ -4,7 +4,7 @@
 //! arrays hold of which the facts allow few contents ([`crate::cases`]).
 
 use crate::answer::{Failure, Finding, Part, Report, UnknownKind, Values, Verdict};
-use crate::explore::{Reason, Refinement, Stage, Step};
+use crate::explore::{Next, Reason, Refinement, Stage};
 use crate::input::Lowered;
 use crate::spec::{Domain, Limits, Setup};
 
@@ -117,13 +117,13 @@ impl<S: Remembers> Refinement<S> for Made {
         Reason::Made
     }
 
-    fn look(&mut self, stage: &S, known: &mut S::Knowledge, ran: S::Ran) -> Step<S::Ran> {
+    fn look(&mut self, stage: &S, known: &mut S::Knowledge, ran: S::Ran) -> Next<S::Ran> {
         let made = S::made(known);
         if *made || !stage.asks(&ran) {
-            return Step::Pass(ran);
+            return Next::Pass(ran);
         }
         *made = true;
-        Step::Again
+        Next::Again
     }
 
     fn reset(&mut self, known: &mut S::Knowledge) {

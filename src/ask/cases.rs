@@ -21,7 +21,7 @@ use crate::answer::{
 };
 use crate::asked::{Answered, Knowledge, Made, Question};
 use crate::explain::text;
-use crate::explore::{Reason, Refinement, Step, refined};
+use crate::explore::{Next, Reason, Refinement, refined};
 use crate::found::join::join;
 use crate::grid::HAPPENS;
 use crate::spec::{ElemTy, Origin, Setup, Value};
@@ -92,29 +92,29 @@ impl<L: Fn(&Setup, bool) -> Result<Answered, Failure>> Refinement<Question<'_, L
         _: &Question<L>,
         known: &mut Knowledge,
         ran: Result<Answered, Failure>,
-    ) -> Step<Result<Answered, Failure>> {
+    ) -> Next<Result<Answered, Failure>> {
         let report = match ran {
             Ok(Answered {
                 report: Some(report),
                 ..
             }) => report,
-            ran => return Step::Pass(ran),
+            ran => return Next::Pass(ran),
         };
         let report = match self.take(report) {
             Some(report) => report,
             None => {
                 self.case = self.left.pop();
                 known.content = self.case.as_ref().map(|c| c.setup.clone());
-                return Step::Again;
+                return Next::Again;
             }
         };
         if self.at == At::Contents && is_open(&report) {
             self.at = At::Followed;
             self.all = Some(report);
             (known.content, known.without_forks) = (None, false);
-            return Step::Again;
+            return Next::Again;
         }
-        Step::Pass(Ok(Answered {
+        Next::Pass(Ok(Answered {
             report: Some(report),
             forgot: false,
         }))

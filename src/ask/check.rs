@@ -532,7 +532,7 @@ impl Asked<'_> {
         optimized_ran: &[Ran],
         simulated: &Simulated,
         decision: &Decision,
-    ) -> Option<trial::Found> {
+    ) -> Option<trial::Refuted> {
         let &[reference, optimized] = sides else {
             return None;
         };
@@ -680,15 +680,15 @@ impl Found<'_> {
     }
 
     /// What known inputs show stands for all that is open; the input, if it tells outputs apart.
-    fn add_trial(&mut self, tried: trial::Found) -> Option<Counterexample> {
+    fn add_trial(&mut self, tried: trial::Refuted) -> Option<Counterexample> {
         self.warnings.push(trial::note(&self.unknown));
         self.unknown.clear();
         match tried {
-            trial::Found::Defects(entries) => {
+            trial::Refuted::Defects(entries) => {
                 self.defects.extend(entries);
                 None
             }
-            trial::Found::Differs(example, assumed) => {
+            trial::Refuted::Differs(example, assumed) => {
                 self.assumptions.extend(assumed);
                 Some(*example)
             }

@@ -20,7 +20,7 @@ use crate::grid::Subject;
 use crate::grid::sequence::{self, Ended};
 use crate::input::{self, Files, Lowered};
 use crate::kernel::Fmt;
-use crate::number::{Value, decode};
+use crate::number::{Decoded, decode};
 use crate::rounding::schedules::same_bits;
 use crate::sim::Side;
 use crate::spec::{ElemTy, KernelSpec, Layers, Limits, Mode, Options, Setup, Which};
@@ -105,7 +105,7 @@ fn are_finite(bytes: &[u8], fmt: Fmt) -> bool {
     let mut elements = bytes.chunks_exact(fmt.bits().div_ceil(8) as usize);
     elements.all(|element| {
         let bits = element.iter().rev().fold(0, |v, &b| v << 8 | u64::from(b));
-        !matches!(decode(fmt, bits).value, Value::Nan | Value::Infinite)
+        !matches!(decode(fmt, bits).value, Decoded::Nan | Decoded::Infinite)
     })
 }
 

@@ -16,7 +16,7 @@ use crate::spec::{Lists, Settings, Sizes};
 const MOST: usize = 100;
 
 /// Where an include stands.
-type Place = (Arc<Source>, Span);
+type IncludeSite = (Arc<Source>, Span);
 
 /// A specification and what it includes, the lowest layer first.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ impl SpecFile {
     /// Reads a file and those that it includes.
     pub fn read(path: &Path) -> Result<SpecFile, Failure> {
         let mut files: Vec<(PathBuf, Arc<Source>)> = Vec::new();
-        let mut wanted: Vec<(PathBuf, Option<Place>)> = vec![(path.into(), None)];
+        let mut wanted: Vec<(PathBuf, Option<IncludeSite>)> = vec![(path.into(), None)];
         while let Some((path, by)) = wanted.pop() {
             let refuse = |why: String| match &by {
                 Some((source, span)) => {

@@ -3,7 +3,7 @@
 //! The problem: a run of a kernel may say less than it could, since nobody knew before which arrays it writes, which loads
 //! reach nothing, where memory lies, or which way data go. Then it is made again with that known, or once for each of what
 //! may be, and what these runs say is joined. A [`Refinement`] is one such reason: it looks at what a run left and asks for
-//! another one ([`Step::Again`]), or passes on what it has ([`Step::Pass`]). A ladder of them is in order: each looks at
+//! another one ([`Next::Again`]), or passes on what it has ([`Next::Pass`]). A ladder of them is in order: each looks at
 //! what those before it passed on, and where it asks for another run, those before it begin anew with that.
 //!
 //! The driver is [`refined`]. Every run that is made again is counted by the name of its refinement (`stats.runs`), and
@@ -123,7 +123,7 @@ pub trait Stage {
 }
 
 /// What follows a run.
-pub enum Step<R> {
+pub enum Next<R> {
     /// Another run, with what is known now.
     Again,
     /// What is known of all runs so far.
@@ -136,7 +136,7 @@ pub trait Refinement<S: Stage> {
     fn reason(&self) -> Reason;
 
     /// Looks at what a run left, and says more for the next one or passes on what is known.
-    fn look(&mut self, stage: &S, knowledge: &mut S::Knowledge, ran: S::Ran) -> Step<S::Ran>;
+    fn look(&mut self, stage: &S, knowledge: &mut S::Knowledge, ran: S::Ran) -> Next<S::Ran>;
 
     /// Begins anew, since a later refinement asks for another run.
     fn reset(&mut self, knowledge: &mut S::Knowledge);
@@ -185,11 +185,11 @@ pub fn refined<S: Stage>(
         let (before, rest) = ladder.split_at_mut(at);
         let refinement = &mut rest[0];
         match refinement.look(stage, &mut knowledge, ran) {
-            Step::Pass(passed) => {
+            Next::Pass(passed) => {
                 ran = passed;
                 at += 1;
             }
-            Step::Again => {
+            Next::Again => {
                 asked[at] += 1;
                 let reason = refinement.reason();
                 let AboutRuns { name, most, .. } = reason.about();
@@ -259,14 +259,14 @@ mod tests {
             _: &Count,
             k: &mut (u32, u32),
             ran: Result<bool, String>,
-        ) -> Step<Result<bool, String>> {
+        ) -> Next<Result<bool, String>> {
             let digit = (self.of)(k);
             match ran {
                 Ok(false) if *digit < self.last => {
                     *digit += 1;
-                    Step::Again
+                    Next::Again
                 }
-                ran => Step::Pass(ran),
+                ran => Next::Pass(ran),
             }
         }
 

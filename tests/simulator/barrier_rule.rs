@@ -3,7 +3,7 @@
 use volta::kernel::Pc;
 use volta::sim::Tid;
 use volta::sim::barrier::{Arrive, Barriers, Form, Misuse, MisuseKind, Wake};
-use volta::sim::clock::{Actor, Clocks, Shape};
+use volta::sim::clock::{Actor, Clocks, RankShape};
 
 struct Rig {
     clocks: Clocks,
@@ -13,7 +13,7 @@ struct Rig {
 impl Rig {
     fn new(threads: u32) -> Rig {
         Rig {
-            clocks: Clocks::new(Shape::new(threads).unwrap()),
+            clocks: Clocks::new(RankShape::new(threads).unwrap()),
             barriers: Barriers::new(),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use volta::sim::Tid;
-use volta::sim::clock::{Actor, Clocks, Shape, Snapshot, Tick, lanes};
+use volta::sim::clock::{Actor, Clocks, RankShape, Snapshot, Tick, lanes};
 
 /// One step of a random history; numbers are reduced to what exists.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl Known {
 }
 
 struct Model {
-    shape: Shape,
+    shape: RankShape,
     clocks: Clocks,
     known: Vec<Known>,
     live: Vec<bool>,
@@ -65,7 +65,7 @@ struct Model {
 }
 
 impl Model {
-    fn new(shape: Shape) -> Model {
+    fn new(shape: RankShape) -> Model {
         Model {
             shape,
             clocks: Clocks::new(shape),
@@ -254,7 +254,7 @@ fn pick(blocks: &[(Actor, u32, Vec<usize>)], i: usize) -> Option<(Actor, u32, Ve
     (!blocks.is_empty()).then(|| blocks[i % blocks.len()].clone())
 }
 
-fn agrees(shape: Shape, steps: &[Step]) -> Result<(), TestCaseError> {
+fn agrees(shape: RankShape, steps: &[Step]) -> Result<(), TestCaseError> {
     let mut model = Model::new(shape);
     for step in steps {
         model.run(step);
@@ -273,7 +273,7 @@ proptest! {
         shift in 0u32..3,
         steps in prop::collection::vec(step(), 1..40),
     ) {
-        let shape = Shape::with_width(threads, 1 << shift).unwrap();
+        let shape = RankShape::with_width(threads, 1 << shift).unwrap();
         agrees(shape, &steps)?;
     }
 }
@@ -281,7 +281,7 @@ proptest! {
 /// Barriers of all threads discard everything but one number.
 #[test]
 fn a_full_barrier_orders_all_and_an_exit_does_not() {
-    let shape = Shape::new(64).unwrap();
+    let shape = RankShape::new(64).unwrap();
     let mut c = Clocks::new(shape);
     let (early, at) = (Actor(3), c.stamp(0));
     c.exit(0, 1 << 3);

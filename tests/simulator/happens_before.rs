@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use volta::kernel::{AtomOp, IntTy, NumTy, Pc};
 use volta::sim::Tid;
 use volta::sim::barrier::{Arrive, Barriers, Form, Wake};
-use volta::sim::clock::{Actor, Clocks, Shape, lanes};
-use volta::sim::race::{Conflict, Kind, RegionId, Report};
+use volta::sim::clock::{Actor, Clocks, RankShape, lanes};
+use volta::sim::race::{AccessKind, Conflict, RegionId, Report};
 use volta::sim::shadow::{Shadow, WarpAccess};
 
 // One run, as the simulator does it.
@@ -64,7 +64,7 @@ impl Run<'_> {
         found
     }
 
-    fn access(&mut self, w: u32, mask: u32, a: (Kind, u64, u8), agent: Option<Actor>) {
+    fn access(&mut self, w: u32, mask: u32, a: (AccessKind, u64, u8), agent: Option<Actor>) {
         let pc = Pc(w * 8 + mask.trailing_zeros());
         let offsets = [a.1; 32];
         let access = WarpAccess {
@@ -122,7 +122,7 @@ impl Run<'_> {
             }
             Some(Op::Copy { offset, size }) => {
                 let base = self.clocks.fork(w);
-                self.access(w, mask, (Kind::Write, offset, size), Some(base));
+                self.access(w, mask, (AccessKind::Write, offset, size), Some(base));
                 for &t in &threads {
                     self.copies[t].push(base);
                 }
@@ -198,22 +198,22 @@ fn round_robin(p: &Program) -> Verdict {
 
 // Random programs.
 
-fn kind() -> impl Strategy<Value = Kind> {
+fn kind() -> impl Strategy<Value = AccessKind> {
     let ty = NumTy::Int(IntTy {
         width: 32,
         signed: false,
     });
-    let atomic = move |op, used| Kind::Atomic {
+    let atomic = move |op, used| AccessKind::Atomic {
         op,
         ty,
         used,
         operand: None,
     };
     prop_oneof![
-        3 => Just(Kind::Read),
-        4 => Just(Kind::Write),
-        1 => Just(Kind::StrongRead),
-        1 => Just(Kind::StrongWrite),
+        3 => Just(AccessKind::Read),
+        4 => Just(AccessKind::Write),
+        1 => Just(AccessKind::StrongRead),
+        1 => Just(AccessKind::StrongWrite),
         1 => Just(atomic(AtomOp::Add, false)),
         1 => Just(atomic(AtomOp::Add, true)),
         1 => Just(atomic(AtomOp::Exch, false)),
@@ -254,7 +254,7 @@ fn op(warps: u32, width: u32, counted: bool) -> impl Strategy<Value = Op> {
 /// Threads that do mostly the same, so that barriers meet, with a few changes.
 fn program() -> impl Strategy<Value = Program> {
     (2u32..5, 0u32..3, any::<bool>()).prop_flat_map(|(n, shift, counted)| {
-        let shape = Shape::with_width(n, 1 << shift).unwrap();
+        let shape = RankShape::with_width(n, 1 << shift).unwrap();
         let (warps, width) = (shape.warps(), shape.width());
         let common = prop::collection::vec(op(warps, width, counted), 0..5);
         let change = (

@@ -11,13 +11,13 @@ use std::collections::{HashMap, HashSet};
 use volta::kernel::AtomOp;
 use volta::sim::Tid;
 use volta::sim::barrier::Form;
-use volta::sim::clock::{Shape, lanes};
-use volta::sim::race::Kind;
+use volta::sim::clock::{RankShape, lanes};
+use volta::sim::race::AccessKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Access {
-        kind: Kind,
+        kind: AccessKind,
         offset: u64,
         size: u8,
     },
@@ -39,7 +39,7 @@ pub(crate) enum Op {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    pub shape: Shape,
+    pub shape: RankShape,
     pub threads: Vec<Vec<Op>>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Verdict {
     pub misuse: bool,
 }
 
-fn conflict(a: (Kind, u64, u8), b: (Kind, u64, u8), v: &mut Verdict) {
+fn conflict(a: (AccessKind, u64, u8), b: (AccessKind, u64, u8), v: &mut Verdict) {
     let overlap = a.1 < b.1 + u64::from(b.2) && b.1 < a.1 + u64::from(a.2);
     if !overlap || (!a.0.writes() && !b.0.writes()) {
         return;
@@ -63,7 +63,7 @@ fn conflict(a: (Kind, u64, u8), b: (Kind, u64, u8), v: &mut Verdict) {
     let add = |k| {
         matches!(
             k,
-            Kind::Atomic {
+            AccessKind::Atomic {
                 op: AtomOp::Add,
                 used: false,
                 ..
@@ -73,7 +73,9 @@ fn conflict(a: (Kind, u64, u8), b: (Kind, u64, u8), v: &mut Verdict) {
     match (a.0.strong(), b.0.strong()) {
         (true, true) if whole && add(a.0) && add(b.0) => {}
         (true, true) if whole => v.strong = true,
-        (false, false) if whole && a.0 == Kind::Write && b.0 == Kind::Write => v.same = true,
+        (false, false) if whole && a.0 == AccessKind::Write && b.0 == AccessKind::Write => {
+            v.same = true
+        }
         _ => v.race = true,
     }
 }
@@ -149,7 +151,7 @@ impl Judge<'_> {
             }
             for i in lanes(s.copies[t]) {
                 if let Op::Copy { offset, size } = ops[i as usize] {
-                    next.push((Kind::Write, offset, size));
+                    next.push((AccessKind::Write, offset, size));
                 }
             }
         }

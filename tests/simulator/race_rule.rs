@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use volta::kernel::{AtomOp, IntTy, NumTy, Pc};
 use volta::sim::Tid;
-use volta::sim::clock::{Actor, Clocks, Shape, Tick, lanes};
-use volta::sim::race::{By, Conflict, Kind, RegionId, Report, Rule, rule};
+use volta::sim::clock::{Actor, Clocks, RankShape, Tick, lanes};
+use volta::sim::race::{AccessKind, By, Conflict, RegionId, Report, Rule, rule};
 use volta::sim::shadow::{Shadow, WarpAccess};
 
 struct Rig {
@@ -16,7 +16,7 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(shape: Shape) -> Rig {
+    fn new(shape: RankShape) -> Rig {
         let clocks = Clocks::new(shape);
         let shadow = Shadow::new(RegionId(7), &clocks);
         Rig {
@@ -28,10 +28,10 @@ impl Rig {
 
     /// Two full warps.
     fn pair() -> Rig {
-        Rig::new(Shape::new(64).unwrap())
+        Rig::new(RankShape::new(64).unwrap())
     }
 
-    fn access(&mut self, warp: u32, mask: u32, pc: u32, kind: Kind, size: u8, at: &[u64]) {
+    fn access(&mut self, warp: u32, mask: u32, pc: u32, kind: AccessKind, size: u8, at: &[u64]) {
         let mut offsets = [0; 32];
         for (i, l) in lanes(mask).enumerate() {
             offsets[l as usize] = at[i.min(at.len() - 1)];
@@ -66,7 +66,7 @@ impl Rig {
 #[test]
 fn lanes_of_one_store_that_share_a_word_are_compared() {
     let mut r = Rig::pair();
-    r.access(0, 0b111, 1, Kind::Write, 4, &[16]);
+    r.access(0, 0b111, 1, AccessKind::Write, 4, &[16]);
     assert!(r.report.is_empty());
     let pairs: Vec<(u32, u32, bool)> = r
         .report
@@ -77,13 +77,13 @@ fn lanes_of_one_store_that_share_a_word_are_compared() {
     assert_eq!(pairs, [(0, 1, true), (0, 2, true)]);
     r.report.same.clear();
     // Another warp writes there too: one comparison with what memory holds for each lane.
-    r.access(1, 0b1, 2, Kind::Write, 4, &[16]);
+    r.access(1, 0b1, 2, AccessKind::Write, 4, &[16]);
     let s = r.report.same[0];
     assert!(!s.within && s.current && s.size == 4 && s.offset == 16);
     assert_eq!((s.earlier.thread, s.later.thread), (Tid(0), Tid(32)));
     r.report.same.clear();
     // A later reader races with each of them.
-    r.access(1, 0b10, 3, Kind::Read, 4, &[16]);
+    r.access(1, 0b10, 3, AccessKind::Read, 4, &[16]);
     assert_eq!(
         r.found(),
         [(Conflict::Race, 1, 3, 16), (Conflict::Race, 2, 3, 16)]
@@ -93,7 +93,7 @@ fn lanes_of_one_store_that_share_a_word_are_compared() {
 #[test]
 fn lanes_of_one_store_that_overlap_apart_are_compared() {
     let mut r = Rig::pair();
-    r.access(0, 0b111, 1, Kind::Write, 4, &[0, 4, 0]);
+    r.access(0, 0b111, 1, AccessKind::Write, 4, &[0, 4, 0]);
     let pairs: Vec<(u32, u32, bool)> = r
         .report
         .same
@@ -102,36 +102,36 @@ fn lanes_of_one_store_that_overlap_apart_are_compared() {
         .collect();
     assert_eq!(pairs, [(0, 2, true)]);
     r.report.same.clear();
-    r.access(0, 0b11, 2, Kind::Write, 4, &[8, 10]);
+    r.access(0, 0b11, 2, AccessKind::Write, 4, &[8, 10]);
     assert_eq!(r.found(), [(Conflict::Race, 2, 2, 10)]);
 }
 
 #[test]
 fn bytes_conflict_not_words() {
     let mut r = Rig::pair();
-    r.access(0, 0b1, 1, Kind::Write, 4, &[0]);
+    r.access(0, 0b1, 1, AccessKind::Write, 4, &[0]);
     r.barrier();
-    r.access(0, 0b1, 2, Kind::Write, 1, &[1]);
-    r.access(1, 0b1, 3, Kind::Write, 1, &[2]);
-    r.access(1, 0b1, 4, Kind::Read, 1, &[0]);
+    r.access(0, 0b1, 2, AccessKind::Write, 1, &[1]);
+    r.access(1, 0b1, 3, AccessKind::Write, 1, &[2]);
+    r.access(1, 0b1, 4, AccessKind::Read, 1, &[0]);
     assert!(r.report.is_empty() && r.report.same.is_empty());
-    r.access(1, 0b1, 5, Kind::Read, 4, &[0]);
+    r.access(1, 0b1, 5, AccessKind::Read, 4, &[0]);
     assert_eq!(r.found(), [(Conflict::Race, 2, 5, 1)]);
     // The elements of different size overlap: no comparison of values can excuse that.
     let mut r = Rig::pair();
-    r.access(0, 0b1, 1, Kind::Write, 8, &[0]);
-    r.access(1, 0b1, 2, Kind::Write, 4, &[4]);
+    r.access(0, 0b1, 1, AccessKind::Write, 8, &[0]);
+    r.access(1, 0b1, 2, AccessKind::Write, 4, &[4]);
     assert_eq!(r.found(), [(Conflict::Race, 1, 2, 4)]);
 }
 
 #[test]
 fn a_read_before_one_of_two_equal_writes_races_with_the_other() {
     let mut r = Rig::pair();
-    r.access(0, 0b1, 1, Kind::Read, 4, &[0]);
+    r.access(0, 0b1, 1, AccessKind::Read, 4, &[0]);
     r.clocks.warp_sync(0, u32::MAX);
-    r.access(0, 0b10, 2, Kind::Write, 4, &[0]);
+    r.access(0, 0b10, 2, AccessKind::Write, 4, &[0]);
     assert!(r.report.is_empty());
-    r.access(1, 0b1, 3, Kind::Write, 4, &[0]);
+    r.access(1, 0b1, 3, AccessKind::Write, 4, &[0]);
     assert_eq!(r.report.same.len(), 1);
     assert_eq!(r.found(), [(Conflict::Race, 1, 3, 0)]);
 }
@@ -139,12 +139,12 @@ fn a_read_before_one_of_two_equal_writes_races_with_the_other() {
 #[test]
 fn an_exit_alone_orders_nothing_for_sure() {
     let mut r = Rig::pair();
-    r.access(0, 0b1, 1, Kind::Write, 4, &[0]);
+    r.access(0, 0b1, 1, AccessKind::Write, 4, &[0]);
     r.clocks.exit(0, 0b1);
     let mut exited = r.clocks.shape().none();
     exited[0] = 1;
     r.clocks.rendezvous(&[0, 1], &[], &exited);
-    r.access(1, 0b1, 2, Kind::Read, 4, &[0]);
+    r.access(1, 0b1, 2, AccessKind::Read, 4, &[0]);
     assert_eq!(r.found(), [(Conflict::ByExit, 1, 2, 0)]);
 }
 
@@ -152,12 +152,12 @@ fn an_exit_alone_orders_nothing_for_sure() {
 fn lock_step_orders_instructions_and_not_lanes_of_one() {
     let mut r = Rig::pair();
     r.clocks.warp_sync(0, u32::MAX);
-    r.access(0, 0b11, 1, Kind::Write, 4, &[0, 4]);
+    r.access(0, 0b11, 1, AccessKind::Write, 4, &[0, 4]);
     r.clocks.warp_sync(0, u32::MAX);
-    r.access(0, 0b11, 2, Kind::Read, 4, &[4, 0]);
+    r.access(0, 0b11, 2, AccessKind::Read, 4, &[4, 0]);
     assert!(r.report.is_empty());
     r.clocks.warp_sync(0, u32::MAX);
-    r.access(0, 0b11, 3, Kind::Write, 4, &[8, 8]);
+    r.access(0, 0b11, 3, AccessKind::Write, 4, &[8, 8]);
     assert_eq!(r.report.same.len(), 1);
 }
 
@@ -165,8 +165,8 @@ fn lock_step_orders_instructions_and_not_lanes_of_one() {
 fn pairs_of_instructions_are_counted_once_each() {
     let mut r = Rig::pair();
     for word in 0..10 {
-        r.access(0, 0b1, 1, Kind::Write, 4, &[word * 4]);
-        r.access(1, 0b1, 2, Kind::Read, 4, &[word * 4]);
+        r.access(0, 0b1, 1, AccessKind::Write, 4, &[word * 4]);
+        r.access(1, 0b1, 2, AccessKind::Read, 4, &[word * 4]);
     }
     let all: Vec<_> = r.report.findings().collect();
     assert_eq!(all.len(), 1);
@@ -185,7 +185,7 @@ struct Past {
     start: u64,
     elem: u8,
     count: u8,
-    kind: Kind,
+    kind: AccessKind,
     conditional: bool,
 }
 
@@ -263,7 +263,7 @@ enum Step {
         /// Offset of lane 0 and distance of lanes, in elements.
         place: (u64, u64),
         shape: (u8, u8),
-        kind: Kind,
+        kind: AccessKind,
         conditional: bool,
         agent: bool,
     },
@@ -274,17 +274,17 @@ enum Step {
     Exit(u32, u32),
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
+fn kind() -> impl Strategy<Value = AccessKind> {
     let ty = NumTy::Int(IntTy {
         width: 32,
         signed: false,
     });
     prop_oneof![
-        4 => Just(Kind::Read),
-        4 => Just(Kind::Write),
-        1 => Just(Kind::StrongRead),
-        1 => Just(Kind::StrongWrite),
-        1 => any::<bool>().prop_map(move |used| Kind::Atomic { op: AtomOp::Add, ty, used, operand: None }),
+        4 => Just(AccessKind::Read),
+        4 => Just(AccessKind::Write),
+        1 => Just(AccessKind::StrongRead),
+        1 => Just(AccessKind::StrongWrite),
+        1 => any::<bool>().prop_map(move |used| AccessKind::Atomic { op: AtomOp::Add, ty, used, operand: None }),
     ]
 }
 
@@ -315,7 +315,7 @@ fn step() -> impl Strategy<Value = Step> {
             shape,
             kind,
             conditional: c < 25,
-            agent: a < 25 && kind == Kind::Write,
+            agent: a < 25 && kind == AccessKind::Write,
         }),
         1 => Just(Step::Full),
         2 => any::<(u32, u32)>().prop_map(|(a, b)| Step::Some(a, b)),
@@ -325,7 +325,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn agrees(shape: Shape, steps: &[Step]) -> Result<(), TestCaseError> {
+fn agrees(shape: RankShape, steps: &[Step]) -> Result<(), TestCaseError> {
     let mut r = Rig::new(shape);
     let mut naive = Naive { past: Vec::new() };
     let mut agents: Vec<(Actor, u32)> = Vec::new();
@@ -418,6 +418,6 @@ proptest! {
         shift in 0u32..4,
         steps in prop::collection::vec(step(), 1..30),
     ) {
-        agrees(Shape::with_width(threads, 1 << shift).unwrap(), &steps)?;
+        agrees(RankShape::with_width(threads, 1 << shift).unwrap(), &steps)?;
     }
 }

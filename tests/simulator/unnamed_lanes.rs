@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use volta::kernel::Pc;
-use volta::sim::clock::{Actor, Clocks, Shape, Tick, lanes};
-use volta::sim::race::{By, Conflict, Kind, RegionId, Report};
+use volta::sim::clock::{Actor, Clocks, RankShape, Tick, lanes};
+use volta::sim::race::{AccessKind, By, Conflict, RegionId, Report};
 use volta::sim::shadow::{Shadow, WarpAccess};
 
 /// Lanes of a warp.
@@ -70,7 +70,7 @@ proptest! {
         warps in 1u32..3,
         steps in prop::collection::vec(step(), 1..14),
     ) {
-        let shape = Shape::with_width(warps * WIDTH, WIDTH).unwrap();
+        let shape = RankShape::with_width(warps * WIDTH, WIDTH).unwrap();
         let mut clocks = Clocks::new(shape);
         let mut shadow = Shadow::new(RegionId(7), &clocks);
         let mut report = Report::default();
@@ -86,7 +86,7 @@ proptest! {
                 Step::Warp(w, m) => clocks.warp_sync(w % warps, m),
                 Step::Access(w, mask, writes, by) => {
                     let warp = w % warps;
-                    let kind = if writes { Kind::Write } else { Kind::Read };
+                    let kind = if writes { AccessKind::Write } else { AccessKind::Read };
                     let access = WarpAccess {
                         warp,
                         agent: None,

@@ -230,18 +230,18 @@ fn written(of: &Expr<usize>, operands: &[Size], steps: &mut Vec<Step>) -> Result
     for step in of.steps() {
         let mut last = || values.pop().ok_or("an operand is missing");
         let step = match *step {
-            expr::Step::Number(n) => Step::Number(i128::from(n)),
-            expr::Step::Named(i) => Step::Size(operands[i]),
-            expr::Step::Negate => {
+            expr::ExprStep::Number(n) => Step::Number(i128::from(n)),
+            expr::ExprStep::Named(i) => Step::Size(operands[i]),
+            expr::ExprStep::Negate => {
                 let (value, zero) = (last()?, steps.len());
                 steps.push(Step::Number(0));
                 Step::Binary(Arith::Sub, zero, value)
             }
-            expr::Step::Binary(op) => {
+            expr::ExprStep::Binary(op) => {
                 let (b, a) = (last()?, last()?);
                 Step::Binary(op, a, b)
             }
-            expr::Step::Call(..) => {
+            expr::ExprStep::Call(..) => {
                 return Err(
                     "of sizes of every launch, `ceildiv`, `min` and `max` are not built".into(),
                 );

@@ -50,7 +50,7 @@ struct Certificate<'a> {
     assumptions: Vec<answer::Assumption>,
     warnings: Vec<Excused>,
     matched: &'a [Matched],
-    regions: &'a regions::Found,
+    regions: &'a regions::ProvedRegions,
 }
 
 /// One kernel with its launch.

@@ -47,7 +47,7 @@ pub(crate) struct Regions {
 
 /// The regions, as they are written.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct ProvedRegions {
     /// Tests on data below the outputs of both kernels.
     tests: usize,
     /// For each test: 0 or 1 if it had one outcome, b if both, - if none was clear.
@@ -58,7 +58,7 @@ pub(crate) struct Found {
     pub types: Vec<Option<String>>,
 }
 
-impl Found {
+impl ProvedRegions {
     pub(crate) fn count(&self) -> usize {
         self.samples.len()
     }
@@ -95,7 +95,7 @@ impl Regions {
     }
 
     /// The regions that inputs of many kinds reach.
-    pub(crate) fn found(&self, arrays: &Arrays) -> Found {
+    pub(crate) fn found(&self, arrays: &Arrays) -> ProvedRegions {
         let store = &self.store;
         let cone = Cone::new(store, &self.roots);
         let tests = tests(store, &cone);
@@ -133,7 +133,7 @@ impl Regions {
             outcomes: outcomes.clone(),
             inputs: self.shown(&cells, values),
         });
-        Found {
+        ProvedRegions {
             tests: tests.len(),
             reached: reached(&kept, tests.len()),
             samples: samples.collect(),

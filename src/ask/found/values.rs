@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::answer::Written;
-use crate::number::{self, Value as Number};
+use crate::number::{self, Decoded as Number};
 use crate::spec::ElemTy;
 
 /// Integers beyond this are no numbers of JSON for many readers.

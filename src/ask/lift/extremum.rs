@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::expr::{Expr, Fold};
-use super::print::Names;
+use super::print::PrintNames;
 use super::tree::{Id, Tree};
 use super::unify::{Family, Unifier};
 
@@ -17,7 +17,7 @@ impl Unifier<'_> {
     pub(super) fn indices_of_extrema(
         &mut self,
         family: &Family,
-        (names, head): (&Names, &str),
+        (names, head): (&PrintNames, &str),
     ) -> Vec<String> {
         let mut compared = Family::new();
         for (env, id) in family {

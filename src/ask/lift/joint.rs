@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 use super::elements::Output;
 use super::expr::Expr;
 use super::linear::{Linear, Material};
-use super::print::Names;
+use super::print::PrintNames;
 use super::region::Env;
 use super::rules;
 use super::tree::{Forest, Q};
@@ -87,7 +87,7 @@ impl Joint<'_> {
             .filter(|l| !self.taken.contains(l));
         let mut vars: Vec<String> = free.by_ref().take(rank).collect();
         vars.extend(named);
-        let names = Names {
+        let names = PrintNames {
             arrays: self.arrays[0].iter().map(|a| a.name.clone()).collect(),
             vars,
             taken: self.taken.to_vec(),

@@ -15,7 +15,7 @@ const DIGITS: usize = 20;
 
 /// What the names are.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(super) struct PrintNames {
     /// Of arrays, by number.
     pub arrays: Vec<String>,
     /// Of variables, by place in the scope; those beyond have names of their own.
@@ -93,7 +93,7 @@ fn number(q: &Q) -> (String, Option<String>) {
     (format!("{whole}.{part}"), None)
 }
 
-impl Names {
+impl PrintNames {
     /// The name of a variable.
     pub(super) fn var(&self, v: usize) -> String {
         if let Some(n) = self.vars.get(v) {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::expr::Expr;
 use super::linear::{Divisor, Feature, Linear};
-use super::print::{Level, Names};
+use super::print::{Level, PrintNames};
 
 /// Nodes that an intermediate array has to save.
 const LEAST: usize = 24;
@@ -58,7 +58,7 @@ fn shared(e: Expr, scope: usize, first: u32) -> (Expr, Vec<Shared>) {
     (main, all.map(made).collect())
 }
 
-impl Names {
+impl PrintNames {
     /// The definition of an output, its common parts as intermediate arrays.
     pub(super) fn with_shared(&self, head: &str, value: Expr) -> String {
         let first = self.arrays.len() as u32;

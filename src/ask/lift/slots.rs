@@ -18,7 +18,7 @@ use super::unify::{FEW, Parts, Unifier, singles, with};
 const MAX_GUESSES: usize = 1 << 10;
 
 /// A part with its coefficient.
-type Part = (Q, Id);
+type WeightedPart = (Q, Id);
 
 impl Unifier<'_> {
     /// The parts in slots, if they are few or of few classes.
@@ -85,7 +85,7 @@ impl Unifier<'_> {
     fn by_function(&mut self, parts: &Parts) -> Option<Vec<Parts>> {
         let places = self.forest.places(parts.first()?.1.first()?.1).len();
         (0..places).find_map(|place| {
-            let mut values: Vec<Vec<(i64, Part)>> = Vec::new();
+            let mut values: Vec<Vec<(i64, WeightedPart)>> = Vec::new();
             for (_, list) in parts {
                 let mut own = Vec::new();
                 for p in list {
@@ -102,8 +102,8 @@ impl Unifier<'_> {
     }
 
     /// The parts at a place by functions of the indices. Where functions have one value, each has its share of the part.
-    fn split(&self, members: &[(Env, Vec<(i64, Part)>)]) -> Option<Vec<Parts>> {
-        let set = |l: &[(i64, Part)]| l.iter().map(|p| p.0).collect::<BTreeSet<i64>>();
+    fn split(&self, members: &[(Env, Vec<(i64, WeightedPart)>)]) -> Option<Vec<Parts>> {
+        let set = |l: &[(i64, WeightedPart)]| l.iter().map(|p| p.0).collect::<BTreeSet<i64>>();
         let all: Vec<(&[i64], BTreeSet<i64>)> =
             members.iter().map(|(e, l)| (&**e, set(l))).collect();
         let mut left = most(all.clone(), BTreeSet::len)?;

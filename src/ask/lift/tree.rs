@@ -12,7 +12,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use crate::work;
 
 /// A place with the least and the greatest number that stands there.
-type Spread = (Place, i64, i64);
+type Spread = (TreePlace, i64, i64);
 
 /// A rational.
 pub(super) type Q = BigRational;
@@ -99,7 +99,7 @@ pub(super) enum Tree {
 }
 
 /// A place in a tree that reads have, whatever is read: a hash of the shapes on the way, and the dimension.
-pub(super) type Place = (u64, u8);
+pub(super) type TreePlace = (u64, u8);
 
 /// All trees.
 #[derive(Debug, Default)]
@@ -194,11 +194,11 @@ impl Forest {
     }
 
     /// The least and the greatest index at each place of a tree.
-    pub(super) fn places(&mut self, id: Id) -> std::rc::Rc<[(Place, i64, i64)]> {
+    pub(super) fn places(&mut self, id: Id) -> std::rc::Rc<[(TreePlace, i64, i64)]> {
         if let Some(known) = self.places.get(&id) {
             return known.clone();
         }
-        let mut out: std::collections::BTreeMap<Place, (i64, i64)> = Default::default();
+        let mut out: std::collections::BTreeMap<TreePlace, (i64, i64)> = Default::default();
         let tree = self.get(id).clone();
         if let Tree::Read(array, at) = &tree {
             for (d, &v) in at.iter().enumerate() {

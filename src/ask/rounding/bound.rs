@@ -35,17 +35,17 @@ use crate::term::{ArrayId, Sort, Term, TermId, TermStore};
 use super::choice;
 use super::enclosure::{self, Range, Tie};
 use super::limits::LIMITS;
-use super::part::Part;
-use super::products::Shape;
-use super::step::{self, Step};
+use super::part::MonomialSum;
+use super::products::ProductShape;
+use super::step::{self, Roundoff};
 
 /// What is known of an operand or result.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct Enclosed {
     /// Roundings one after the other on the longest way to it.
     pub longest: u32,
     /// Its error as a part, where it is a sum of monomials.
-    pub part: Option<Part>,
+    pub part: Option<MonomialSum>,
     /// Where it lies.
     pub range: Option<Range>,
 }
@@ -55,7 +55,7 @@ pub(super) struct Known {
 pub(super) struct Bounds {
     roundings: u32,
     /// For all inputs, or for those of at most a magnitude.
-    part: Option<(Part, Option<f64>)>,
+    part: Option<(MonomialSum, Option<f64>)>,
     /// In the ranges that are assumed, with the largest magnitude of the real values there.
     assumed: Option<Range>,
     /// Why nothing is known of all inputs in those ranges, if some are assumed.
@@ -96,7 +96,7 @@ impl Bounds {
         let share = self.part.map(|(p, _)| p);
         Bound {
             roundings: self.roundings,
-            of_terms: share.map(Part::share),
+            of_terms: share.map(MonomialSum::share),
             rest: share.map(|p| p.rest),
             within: self.part.and_then(|(_, within)| within),
             absolute: self.assumed.filter(says).map(|r| r.off),
@@ -190,7 +190,7 @@ struct Output<'a> {
 
 impl Output<'_> {
     /// What is known of the elements; `None` if nothing is of one of them.
-    fn swept(&self, inputs: Inputs) -> (Option<Vec<Known>>, Open) {
+    fn swept(&self, inputs: Inputs) -> (Option<Vec<Enclosed>>, Open) {
         let mut sweep = Sweep {
             store: self.store,
             arrays: self.arrays,
@@ -224,7 +224,7 @@ impl Output<'_> {
 
     /// The part that the elements are off, for all inputs or for those up to the largest magnitude that is found: one that
     /// some of the elements allow is tried for all.
-    fn widest(&self) -> Option<(Part, Option<f64>)> {
+    fn widest(&self) -> Option<(MonomialSum, Option<f64>)> {
         let mut within = self.some().reach()?;
         let found = (0..LIMITS.narrowed).find_map(|_| {
             let tried = within;
@@ -238,11 +238,11 @@ impl Output<'_> {
     }
 
     /// The part that the elements are off for inputs of at most a magnitude.
-    fn part(&self, within: f64) -> Option<Part> {
+    fn part(&self, within: f64) -> Option<MonomialSum> {
         let all = self.swept(Inputs::Within(within)).0?;
         all.into_iter().map(|k| k.part).reduce(|a, b| {
             let (a, b) = (a?, b?);
-            Some(Part {
+            Some(MonomialSum {
                 units: a.units.max(b.units),
                 rest: a.rest.max(b.rest),
                 size: a.size.max(b.size),
@@ -298,9 +298,9 @@ pub(super) struct Sweep<'a> {
     facts: &'a Facts,
     inputs: Inputs,
     /// By word; `None` is one of which nothing is known.
-    pub known: FxHashMap<TermId, Option<Known>>,
+    pub known: FxHashMap<TermId, Option<Enclosed>>,
     /// Choices between floats of a format.
-    pub chosen: FxHashMap<TermId, (Fmt, Known)>,
+    pub chosen: FxHashMap<TermId, (Fmt, Enclosed)>,
     /// Terms that are what the reals make of them.
     pub settled: FxHashSet<TermId>,
     /// Why nothing may be known of a result: the first operation of operands with known ranges whose result has none, or
@@ -347,7 +347,7 @@ impl Sweep<'_> {
     }
 
     /// Notes where ranges end.
-    fn note(&mut self, operation: &Operation, operands: &[TermId], found: Option<Known>) {
+    fn note(&mut self, operation: &Operation, operands: &[TermId], found: Option<Enclosed>) {
         let is_float = operation.float().is_some() || matches!(operation.does, Does::ToInt(_));
         if matches!(self.open, Open::Operation(_))
             || !is_float
@@ -386,7 +386,7 @@ impl Sweep<'_> {
     }
 
     /// What is known of an element of a matrix product.
-    fn product(&self, operation: &Operation, operands: &[TermId]) -> Option<Known> {
+    fn product(&self, operation: &Operation, operands: &[TermId]) -> Option<Enclosed> {
         let Does::Product(product) = operation.does else {
             return None;
         };
@@ -397,7 +397,7 @@ impl Sweep<'_> {
         let (pairs, []) = factors.as_chunks::<2>() else {
             return None;
         };
-        let shape = Shape {
+        let shape = ProductShape {
             fmt: operation.fmt,
             factors: [left, right],
             k: pairs.len(),
@@ -405,9 +405,9 @@ impl Sweep<'_> {
         };
         let c = self.operand(c, operation.src)?;
         let known = |&[a, b]: &[TermId; 2]| Some([self.operand(a, left)?, self.operand(b, right)?]);
-        let pairs: Vec<[Known; 2]> = pairs.iter().map(known).collect::<Option<_>>()?;
+        let pairs: Vec<[Enclosed; 2]> = pairs.iter().map(known).collect::<Option<_>>()?;
         let longest = pairs.iter().flatten().map(|k| k.longest).max().unwrap_or(0);
-        let parts: Option<Vec<[Part; 2]>> = pairs
+        let parts: Option<Vec<[MonomialSum; 2]>> = pairs
             .iter()
             .map(|[a, b]| Some([a.part?, b.part?]))
             .collect();
@@ -415,7 +415,7 @@ impl Sweep<'_> {
             .iter()
             .map(|[a, b]| Some([a.range?, b.range?]))
             .collect();
-        Some(Known {
+        Some(Enclosed {
             longest: longest.max(c.longest) + shape.k as u32,
             part: c
                 .part
@@ -429,7 +429,7 @@ impl Sweep<'_> {
     }
 
     /// What is known of what an operation makes of operands.
-    fn found(&self, operation: &Operation, operands: &[TermId]) -> Option<Known> {
+    fn found(&self, operation: &Operation, operands: &[TermId]) -> Option<Enclosed> {
         match operation.does {
             Does::OfInt(ty) => return self.integer(operation, operands, ty),
             Does::ToInt(ty) => return self.to_integer(operation, operands, ty),
@@ -449,7 +449,7 @@ impl Sweep<'_> {
         }
         let operand = |(k, &o): (usize, &TermId)| self.operand(o, step::format(operation, k));
         let all = operands.iter().enumerate().map(operand);
-        let all: Vec<Known> = all.collect::<Option<_>>()?;
+        let all: Vec<Enclosed> = all.collect::<Option<_>>()?;
         result(operation, &all, self.tie(operation, operands))
     }
 
@@ -465,13 +465,13 @@ impl Sweep<'_> {
     }
 
     /// What is known of bits that are read in a format.
-    pub(super) fn operand(&self, t: TermId, fmt: Fmt) -> Option<Known> {
+    pub(super) fn operand(&self, t: TermId, fmt: Fmt) -> Option<Enclosed> {
         match self.store.get(t) {
             Term::BitsConst { value, width } => {
                 let x = number::to_double(fmt, value);
-                (!x.is_nan() && u32::from(width) == fmt.bits()).then_some(Known {
+                (!x.is_nan() && u32::from(width) == fmt.bits()).then_some(Enclosed {
                     longest: 0,
-                    part: Part::exact(x.abs()),
+                    part: MonomialSum::exact(x.abs()),
                     range: Some(Range::known(x)),
                 })
             }
@@ -490,10 +490,10 @@ impl Sweep<'_> {
                     }
                     Inputs::Within(most) => {
                         let largest = number::to_double(fmt, number::largest(fmt, false));
-                        (Part::exact(most.min(largest)), None)
+                        (MonomialSum::exact(most.min(largest)), None)
                     }
                 };
-                Some(Known {
+                Some(Enclosed {
                     longest: 0,
                     part,
                     range,
@@ -525,7 +525,7 @@ pub(super) fn flushed(operation: &Operation) -> f64 {
 }
 
 /// What is known of a result.
-fn result(operation: &Operation, operands: &[Known], tie: Tie) -> Option<Known> {
+fn result(operation: &Operation, operands: &[Enclosed], tie: Tie) -> Option<Enclosed> {
     let m = &operation.mods;
     let is_bounded = match operation.does {
         Does::Float(op) => op != FloatOp::Copysign,
@@ -537,10 +537,10 @@ fn result(operation: &Operation, operands: &[Known], tie: Tie) -> Option<Known> 
     if m.xorsign_abs || m.abs || !is_bounded {
         return None;
     }
-    let step = Step::of(operation)?;
+    let step = Roundoff::of(operation)?;
     let longest = operands.iter().map(|k| k.longest).max().unwrap_or(0);
     let ranges: Option<Vec<Range>> = operands.iter().map(|k| k.range).collect();
-    Some(Known {
+    Some(Enclosed {
         longest: longest + u32::from(step.unit > 0.0),
         part: part(operation, operands, &step),
         range: ranges.and_then(|all| enclosure::result(operation, &all, tie)),
@@ -548,13 +548,13 @@ fn result(operation: &Operation, operands: &[Known], tie: Tie) -> Option<Known> 
 }
 
 /// The part that a result is off, where it is a sum of monomials.
-fn part(operation: &Operation, operands: &[Known], step: &Step) -> Option<Part> {
+fn part(operation: &Operation, operands: &[Enclosed], step: &Roundoff) -> Option<MonomialSum> {
     let m = &operation.mods;
     let of = operands.iter().enumerate().map(|(k, known)| {
         let flushed = step::flushed(operation, k);
         known.part.map(|p| p.less(flushed))
     });
-    let of: Option<Vec<Part>> = of.collect();
+    let of: Option<Vec<MonomialSum>> = of.collect();
     let exact = match (operation.does, of?.as_slice()) {
         (Does::Float(FloatOp::Add | FloatOp::Sub), &[a, b]) => Some(a.add(b)),
         (Does::Float(FloatOp::Mul), &[a, b]) => a.mul(b),
@@ -563,7 +563,7 @@ fn part(operation: &Operation, operands: &[Known], step: &Step) -> Option<Part> 
         // An exact number becomes an integer as the real one does; another one may become the next.
         (Does::Convert, &[a]) => {
             let is_exact = a.units == 0.0 && a.rest == 0.0;
-            let whole = || Part::exact(a.size.ceil()).filter(|_| is_exact);
+            let whole = || MonomialSum::exact(a.size.ceil()).filter(|_| is_exact);
             step.whole.map_or(Some(a), |_| whole())
         }
         _ => None,

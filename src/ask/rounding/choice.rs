@@ -13,7 +13,7 @@ use crate::spec::ElemTy;
 use crate::term::word::Does;
 use crate::term::{ICmp, Term, TermId};
 
-use super::bound::{Known, Sweep, flushed};
+use super::bound::{Enclosed, Sweep, flushed};
 use super::enclosure::Range;
 
 /// What a choice is of.
@@ -77,7 +77,7 @@ pub(super) fn is_settled(x: Range, y: Range, flushed: f64) -> bool {
 
 impl Sweep<'_> {
     /// What is known of a choice between floats, and their format.
-    pub(super) fn choose(&self, p: TermId, branches: [TermId; 2]) -> Option<(Fmt, Known)> {
+    pub(super) fn choose(&self, p: TermId, branches: [TermId; 2]) -> Option<(Fmt, Enclosed)> {
         let fmt = branches.iter().find_map(|&t| self.format(t))?;
         let [a, b] = branches.map(|t| self.operand(t, fmt));
         let (a, b) = (a?, b?);
@@ -92,7 +92,7 @@ impl Sweep<'_> {
             true => r.off_by(r.off + 2.0 * flushed).widened(),
             false => r,
         });
-        let known = Known {
+        let known = Enclosed {
             longest: a.longest.max(b.longest),
             part: None,
             range,

@@ -18,7 +18,7 @@ use std::f64::consts::LN_2;
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::term::word::{Does, Operation};
 
-use super::step::{self, Step};
+use super::step::{self, Roundoff};
 
 /// What the doubles of this analysis may be off after an operation, as a part of the result.
 const OWN: f64 = 1e-12;
@@ -166,7 +166,7 @@ pub(super) fn result(operation: &Operation, operands: &[Range], tie: Tie) -> Opt
     if exact.is_infinite() {
         return (!m.sat && !m.relu && !m.oob).then_some(exact);
     }
-    let step = Step::of(operation)?;
+    let step = Roundoff::of(operation)?;
     let exact = match step.whole {
         Some(to) => whole(exact, to),
         None => exact,

@@ -4,7 +4,7 @@ use crate::kernel::{FloatOp, Fmt, Rnd};
 use crate::term::word::Does;
 use crate::term::{Sort, Term, TermId};
 
-use super::bound::{Known, Sweep};
+use super::bound::{Enclosed, Sweep};
 use super::enclosure;
 
 impl Sweep<'_> {
@@ -24,7 +24,7 @@ impl Sweep<'_> {
     /// With t = fma.rm(sat(x/(252 ln 2) + 1/2), 252, 2^23 + 2^22 + 1), whose low bits are n + 127, and n = t - (2^23 + 2^22 +
     /// 127) exactly, both halves are given to the last constant, and x lies where nothing is limited. The exponent is off by
     /// at most 2^-23 (two roundings of numbers below 1.1), the approximation by 2^-22 of itself, and the product is exact.
-    pub(super) fn exponential(&self, power: TermId, scale: TermId) -> Option<Known> {
+    pub(super) fn exponential(&self, power: TermId, scale: TermId) -> Option<Enclosed> {
         const REACH: f64 = 80.0;
         let Term::Concat(&[low, high]) = self.store.get(scale) else {
             return None;
@@ -85,7 +85,7 @@ impl Sweep<'_> {
                 .parted(e.part + own * (1.0 + e.part))
                 .widened()
         });
-        Some(Known {
+        Some(Enclosed {
             longest: known.longest + 3,
             part: None,
             range,

@@ -5,7 +5,7 @@ use crate::number;
 use crate::term::word::{Does, Operation};
 use crate::term::{Term, TermId};
 
-use super::bound::{Known, Sweep, flushed};
+use super::bound::{Enclosed, Sweep, flushed};
 use super::enclosure::{self, Range, Tie};
 
 impl Sweep<'_> {
@@ -15,7 +15,7 @@ impl Sweep<'_> {
         operation: &Operation,
         operands: &[TermId],
         ty: IntTy,
-    ) -> Option<Known> {
+    ) -> Option<Enclosed> {
         let known = self.operand(*operands.first()?, operation.src)?;
         let to = match operation.mods.rnd {
             Rnd::None => Rnd::Rzi,
@@ -26,7 +26,7 @@ impl Sweep<'_> {
             let off = r.off + flushed;
             enclosure::whole(r.off_by(off).widened(), to)
         });
-        Some(Known {
+        Some(Enclosed {
             longest: known.longest,
             part: None,
             range: range.filter(|r| fits(*r, ty)),
@@ -39,7 +39,7 @@ impl Sweep<'_> {
         operation: &Operation,
         operands: &[TermId],
         ty: IntTy,
-    ) -> Option<Known> {
+    ) -> Option<Enclosed> {
         let &[n] = operands else {
             return None;
         };
@@ -55,7 +55,7 @@ impl Sweep<'_> {
                     true => 0.0,
                     false => x.abs() * f64::exp2(-52.0),
                 };
-                Known {
+                Enclosed {
                     longest: 0,
                     part: None,
                     range: Some(Range::of(&[x - off, x + off], off)),
@@ -64,14 +64,14 @@ impl Sweep<'_> {
             Term::Word(w) if matches!(w.operation(self.store).does, Does::ToInt(_)) => {
                 let known = (*self.known.get(&n)?)?;
                 let range = known.range.filter(|r| fits(*r, ty));
-                Known { range, ..known }
+                Enclosed { range, ..known }
             }
             _ => return None,
         };
         let range = known
             .range
             .and_then(|r| enclosure::result(operation, &[r], Tie::None));
-        Some(Known {
+        Some(Enclosed {
             longest: known.longest + 1,
             part: None,
             range,

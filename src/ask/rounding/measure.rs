@@ -117,7 +117,7 @@ impl Default for Row {
 }
 
 /// The largest error, with the element and the input that it is at.
-struct Found {
+struct LargestError {
     error: f64,
     worst: Worst,
     at: Element,
@@ -128,7 +128,7 @@ struct Found {
 #[derive(Default)]
 struct Output {
     rows: BTreeMap<usize, Row>,
-    worst: [Option<Found>; 2],
+    worst: [Option<LargestError>; 2],
     /// The largest magnitude of a real value.
     largest: f64,
     /// The largest error of each element on plain inputs, by its offset.
@@ -335,7 +335,7 @@ impl Measuring<'_> {
                 {
                     let element = text::index(self.arrays, e.array, e.off, bytes);
                     let input = name(law).into();
-                    *found = Some(Found {
+                    *found = Some(LargestError {
                         error,
                         worst: Worst {
                             input,
@@ -424,20 +424,20 @@ fn one(fmt: Fmt, word: Option<u64>, real: &Real, tally: &mut Tally) -> Option<f6
     let bits = word?;
     let exact = real.near()?;
     match number::decode(fmt, bits).value {
-        number::Value::Nan => {
+        number::Decoded::Nan => {
             tally.spread.nans += 1;
             return None;
         }
-        number::Value::Infinite => {
+        number::Decoded::Infinite => {
             let largest = number::to_double(fmt, number::largest(fmt, false));
             tally.spread.overflows += u64::from(exact.abs() <= largest);
             return None;
         }
-        number::Value::Zero if exact != 0.0 && exact.abs() < underflow(fmt) => {
+        number::Decoded::Zero if exact != 0.0 && exact.abs() < underflow(fmt) => {
             tally.spread.underflows += 1;
             return None;
         }
-        number::Value::Zero | number::Value::Finite { .. } => {}
+        number::Decoded::Zero | number::Decoded::Finite { .. } => {}
     }
     let distance = real.distance(fmt, bits)?;
     let s = &mut tally.spread;

@@ -9,7 +9,7 @@
 //!
 //! Sound: (1 + g/(1-g)) (1 + u) is at most 1 + (g+u)/(1-g-u). Sizes and rests are widened by more than the doubles lose.
 
-use super::step::Step;
+use super::step::Roundoff;
 
 /// What the doubles of this analysis may be off after an operation, as a part of the result.
 const OWN: f64 = 1.0 + 1e-12;
@@ -19,7 +19,7 @@ const MOST: f64 = 0.5;
 
 /// What is known of a sum of monomials.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Part {
+pub(super) struct MonomialSum {
     /// The sum of the unit roundoffs on the longest way.
     pub units: f64,
     /// The rest of the error.
@@ -28,11 +28,12 @@ pub(super) struct Part {
     pub size: f64,
 }
 
-impl Part {
+impl MonomialSum {
     /// Of a number that is exact, and at most so large.
-    pub(super) fn exact(size: f64) -> Option<Part> {
+    pub(super) fn exact(size: f64) -> Option<MonomialSum> {
         let (units, rest) = (0.0, 0.0);
-        size.is_finite().then_some(Part { units, rest, size })
+        size.is_finite()
+            .then_some(MonomialSum { units, rest, size })
     }
 
     /// The error by the sum of the magnitudes.
@@ -46,16 +47,16 @@ impl Part {
     }
 
     /// The same where something more may be lost.
-    pub(super) fn less(self, lost: f64) -> Part {
-        Part {
+    pub(super) fn less(self, lost: f64) -> MonomialSum {
+        MonomialSum {
             rest: OWN * (self.rest + lost),
             ..self
         }
     }
 
     /// A sum or difference.
-    pub(super) fn add(self, other: Part) -> Part {
-        Part {
+    pub(super) fn add(self, other: MonomialSum) -> MonomialSum {
+        MonomialSum {
             units: self.units.max(other.units),
             rest: OWN * (self.rest + other.rest),
             size: OWN * (self.size + other.size),
@@ -63,10 +64,10 @@ impl Part {
     }
 
     /// A product; `None` if it says nothing.
-    pub(super) fn mul(self, other: Part) -> Option<Part> {
+    pub(super) fn mul(self, other: MonomialSum) -> Option<MonomialSum> {
         let units = self.units + other.units;
         let across = self.rest * other.reach() + other.rest * self.reach();
-        let part = Part {
+        let part = MonomialSum {
             units,
             rest: OWN * across,
             size: OWN * self.size * other.size,
@@ -75,10 +76,10 @@ impl Part {
     }
 
     /// Brought to a format; `None` if it may be too large for it, or says nothing.
-    pub(super) fn rounded(self, step: &Step) -> Option<Part> {
+    pub(super) fn rounded(self, step: &Roundoff) -> Option<MonomialSum> {
         let reach = self.reach();
         let units = self.units + step.unit;
-        let part = Part {
+        let part = MonomialSum {
             units,
             rest: OWN * (self.rest * (1.0 + step.unit) + step.small),
             size: self.size,

@@ -20,12 +20,12 @@ use crate::kernel::Fmt;
 use crate::number;
 
 use super::enclosure::{Range, add, mul, neg};
-use super::part::Part;
+use super::part::MonomialSum;
 use super::step::least_normal;
 
 /// What the instruction is, as far as its error goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct ProductShape {
     /// The accumulator's format.
     pub fmt: Fmt,
     /// The factors' formats.
@@ -36,7 +36,7 @@ pub(super) struct Shape {
     pub is_negated: bool,
 }
 
-impl Shape {
+impl ProductShape {
     /// The error of the sum as a part of the sum of all magnitudes.
     pub(super) fn part(&self) -> Option<f64> {
         let k = self.k as f64;
@@ -77,7 +77,11 @@ impl Shape {
     }
 
     /// The part of the sum of the magnitudes that the sum of an accumulator and products of factors may be off.
-    pub(super) fn part_of(&self, c: Part, pairs: &[[Part; 2]]) -> Option<Part> {
+    pub(super) fn part_of(
+        &self,
+        c: MonomialSum,
+        pairs: &[[MonomialSum; 2]],
+    ) -> Option<MonomialSum> {
         let part = self.part()?;
         let [left, right] = self.factors.map(least_normal);
         let mut sum = c;
@@ -88,7 +92,7 @@ impl Shape {
         }
         let lost = part * (sum.rest + counted) + 2.0 * self.k as f64 * least_normal(self.fmt);
         let largest = number::to_double(self.fmt, number::largest(self.fmt, false));
-        let out = Part {
+        let out = MonomialSum {
             units: sum.units + part,
             ..sum.less(lost)
         };

@@ -11,7 +11,7 @@ use crate::answer::{Finding, Part, WarningKind};
 use crate::decide::goal::is_compared;
 use crate::explain::text;
 use crate::grid::Subject;
-use crate::number::{self, Value};
+use crate::number::{self, Decoded};
 use crate::sim::Stats;
 use crate::spec::ElemTy;
 use crate::term::ArrayId;
@@ -54,7 +54,12 @@ fn overflow(subject: &Subject<'_>, [x, y]: [&Ran; 2]) -> Option<(String, String,
             continue;
         };
         let bytes = elem.bytes();
-        let finite = |b: u64| !matches!(number::decode(fmt, b).value, Value::Nan | Value::Infinite);
+        let finite = |b: u64| {
+            !matches!(
+                number::decode(fmt, b).value,
+                Decoded::Nan | Decoded::Infinite
+            )
+        };
         for off in (0..length(subject, i)).step_by(bytes as usize) {
             let [x, y] = [x, y].map(|r| r.element(id, off, bytes));
             if let (Some(x), Some(y)) = (x, y)

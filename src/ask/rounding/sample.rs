@@ -22,11 +22,11 @@ use super::limits::LIMITS;
 pub(crate) struct Law {
     pub name: &'static str,
     /// The number at a position, from the random numbers of that position and of the one before it.
-    value: fn(&Place, &mut Random) -> f64,
+    value: fn(&Position, &mut Random) -> f64,
 }
 
 /// A position, and what is drawn once for an input.
-struct Place {
+struct Position {
     index: usize,
     count: usize,
     /// What stands before it.
@@ -109,7 +109,7 @@ pub(crate) fn draw(
     facts: &Facts,
     random: &mut Random,
 ) -> Option<Vec<u64>> {
-    let value = |place: &Place, random: &mut Random| (law.value)(place, random);
+    let value = |place: &Position, random: &mut Random| (law.value)(place, random);
     drawn(&value, cells, facts, random)
 }
 
@@ -124,7 +124,7 @@ pub(super) fn draw_near(
 }
 
 fn drawn(
-    value: &dyn Fn(&Place, &mut Random) -> f64,
+    value: &dyn Fn(&Position, &mut Random) -> f64,
     cells: &[Cell],
     facts: &Facts,
     random: &mut Random,
@@ -136,7 +136,7 @@ fn drawn(
             (first, before, lot) = (i, 0.0, random.draw());
         }
         let rest = cells[i..].partition_point(|d| d.array == c.array);
-        let place = Place {
+        let place = Position {
             index: i - first,
             count: i - first + rest,
             before,

@@ -13,7 +13,7 @@ use crate::term::word::{Does, Operation};
 
 /// The step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Step {
+pub(super) struct Roundoff {
     /// The largest error by the magnitude of the exact result, where that is normal; 0 if nothing is rounded.
     pub unit: f64,
     /// The largest error below the normal numbers.
@@ -56,9 +56,9 @@ pub(super) fn flushed(operation: &Operation, k: usize) -> f64 {
     }
 }
 
-impl Step {
+impl Roundoff {
     /// Of an operation on floats or a conversion between formats; `None` where its rounding is random.
-    pub(super) fn of(operation: &Operation) -> Option<Step> {
+    pub(super) fn of(operation: &Operation) -> Option<Roundoff> {
         let (precision, least) = number::precision(operation.fmt);
         let half = libm::exp2(-f64::from(precision));
         let (coarse, whole) = match operation.mods.rnd {
@@ -83,7 +83,7 @@ impl Step {
             }
             _ => 0.0,
         };
-        Some(Step {
+        Some(Roundoff {
             unit: if rounds { coarse * half } else { 0.0 },
             small,
             normal,

@@ -5,7 +5,7 @@ use crate::kernel::{FloatOp, Fmt};
 use crate::term::TermId;
 use crate::term::word::{Does, Operation};
 
-use super::bound::{Known, Sweep};
+use super::bound::{Enclosed, Sweep};
 use super::enclosure::Tie;
 use super::limits::LIMITS;
 
@@ -45,7 +45,7 @@ impl Sweep<'_> {
 
     /// True if a number is one of those that are not negative of which another one is the sum.
     fn is_summand(&self, a: TermId, sum: TermId) -> bool {
-        let is_positive = |known: Option<Known>| {
+        let is_positive = |known: Option<Enclosed>| {
             let range = known.and_then(|k| k.range);
             range.is_some_and(|r| r.lo >= 0.0)
         };

@@ -210,7 +210,7 @@ struct Compared<'a> {
 }
 
 /// The arrays of both instances, and all arrays of the comparison.
-struct Names {
+struct RowArrays {
     small: Renaming,
     here: Renaming,
     arrays: Arrays,
@@ -345,7 +345,7 @@ impl Compared<'_> {
     }
 
     /// The named arrays, with a stranger for each on either side, and what the others are in the smallest instance.
-    fn names(&self) -> Result<Names, Failure> {
+    fn names(&self) -> Result<RowArrays, Failure> {
         let mut arrays = self.small.setup.arrays.clone();
         for a in &mut arrays.0 {
             a.only = None;
@@ -393,7 +393,7 @@ impl Compared<'_> {
             return Err(Failure::new(ErrorKind::Usage, message));
         }
         let ([small_outputs, outputs], [small_inputs, inputs]) = (outputs, inputs);
-        Ok(Names {
+        Ok(RowArrays {
             small: Renaming {
                 outputs: small_outputs,
                 inputs: small_inputs,

@@ -53,7 +53,7 @@ struct Asked<'a> {
 }
 
 /// A place of a synchronising operation: one instruction of the text, or both halves of a barrier of a cluster.
-struct Place {
+struct SyncSite {
     op: &'static str,
     /// The first of its instructions.
     pc: Pc,
@@ -200,12 +200,12 @@ impl Asked<'_> {
     }
 
     /// The places of synchronising operations that the launch executes, in the order of the text.
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<SyncSite> {
         let kernel = &self.kernel;
         let executed = self.executed();
         let halves: BTreeMap<Pc, Pc> = kernel.halves().into_iter().collect();
         let waits: BTreeSet<Pc> = halves.values().copied().collect();
-        let mut all: BTreeMap<u32, Place> = BTreeMap::new();
+        let mut all: BTreeMap<u32, SyncSite> = BTreeMap::new();
         for (i, inst) in kernel.insts.iter().enumerate() {
             let pc = Pc(i as u32);
             let start = kernel.span(pc).start;
@@ -216,7 +216,7 @@ impl Asked<'_> {
                 continue;
             }
             let other = halves.get(&pc);
-            let place = all.entry(start).or_insert_with(|| Place {
+            let place = all.entry(start).or_insert_with(|| SyncSite {
                 op: if other.is_some() {
                     "barrier.cluster"
                 } else {
@@ -270,7 +270,7 @@ impl Asked<'_> {
         Ok((sync, together))
     }
 
-    fn said(&self, place: &Place, judged: Judged) -> Synchronisation {
+    fn said(&self, place: &SyncSite, judged: Judged) -> Synchronisation {
         let (state, breaks, why) = match judged {
             Judged::Same => (State::Spare, None, None),
             Judged::Breaks(finding) => (State::Needed, Some(finding), None),
@@ -298,7 +298,7 @@ impl Asked<'_> {
     }
 
     /// A set of places that can go at once: all, or found greedily from either end.
-    fn together(&self, whole: Option<&Whole>, places: &[Place], spare: &[usize]) -> Vec<usize> {
+    fn together(&self, whole: Option<&Whole>, places: &[SyncSite], spare: &[usize]) -> Vec<usize> {
         let can_go = |set: &[usize]| {
             // One alone was judged before.
             let at: Vec<u32> = set.iter().flat_map(|&i| places[i].at.clone()).collect();
@@ -335,7 +335,7 @@ impl Asked<'_> {
     }
 
     /// What the kernel is without one place, values apart.
-    fn cleared(&self, place: &Place) -> Judged {
+    fn cleared(&self, place: &SyncSite) -> Judged {
         match self.judged(&place.at) {
             Judged::Breaks(_) if place.is_split => open(
                 UnknownKind::Undecided,

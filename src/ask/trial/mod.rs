@@ -29,7 +29,7 @@ const WORK: u64 = 100_000_000;
 const UNCHANGED: u32 = 3;
 
 /// What a trial found.
-pub(crate) enum Found {
+pub(crate) enum Refuted {
     /// An output differs.
     Differs(Box<Counterexample>, Vec<Assumption>),
     /// Defects of the optimized kernel.
@@ -43,7 +43,7 @@ pub(crate) fn run(
     reference: &Clean,
     optimized: &Outcome,
     ran: &[Ran<'_>],
-) -> Option<Found> {
+) -> Option<Refuted> {
     let &[first, second] = sides else {
         return None;
     };
@@ -98,7 +98,7 @@ pub(crate) fn run(
             for e in &mut entries {
                 e.message = format!("{}, {}", e.message, on(&shown));
             }
-            return Look::Shows(Found::Defects(entries));
+            return Look::Shows(Refuted::Defects(entries));
         }
         let optimized = match optimized.into_clean(true) {
             Ok(clean) => clean,
@@ -118,7 +118,7 @@ pub(crate) fn run(
         };
         example.inputs.extend(input.shown(arrays));
         example.inputs.sort_by_key(|i| (i.array, i.offset));
-        Look::Shows(Found::Differs(Box::new(example), decision.assumptions))
+        Look::Shows(Refuted::Differs(Box::new(example), decision.assumptions))
     })
 }
 

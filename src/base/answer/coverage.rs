@@ -19,18 +19,18 @@ pub struct Looked {
     /// The kernel.
     pub kernel: Part,
     /// Where it stands.
-    pub at: Place,
+    pub at: Position,
     /// What is thin about it, if anything is.
     pub thin: Option<Thin>,
 }
 
 /// File, line and column.
-pub type Place = (String, u32, u32);
+pub type Position = (String, u32, u32);
 
 /// Takes back what one instance of a command was too small to show, where others show it: the instances together are
 /// what was looked at. Says of each report whether it changed.
 pub fn unite(reports: &mut [&mut Report]) -> Vec<bool> {
-    let mut seen: FxHashMap<(Part, Place), Vec<Option<Thin>>> = FxHashMap::default();
+    let mut seen: FxHashMap<(Part, Position), Vec<Option<Thin>>> = FxHashMap::default();
     for looked in reports.iter().flat_map(|r| &r.looked) {
         let key = (looked.kernel, looked.at.clone());
         let all = seen.entry(key).or_default();
@@ -38,7 +38,7 @@ pub fn unite(reports: &mut [&mut Report]) -> Vec<bool> {
             all.push(looked.thin);
         }
     }
-    let shown = |key: &(Part, Place)| {
+    let shown = |key: &(Part, Position)| {
         let all = seen.get(key).map_or(&[][..], |all| all);
         let has = |thin| all.contains(&thin);
         has(None) || has(Some(Thin::Only(true))) && has(Some(Thin::Only(false)))

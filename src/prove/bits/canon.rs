@@ -25,7 +25,7 @@ use crate::term::word::{Does, Operation};
 use crate::term::{Sort, Term, TermId, TermStore};
 
 use super::identities::signs::{Done, Signed, Signs};
-use super::identities::{Form, Identities, chained};
+use super::identities::{BitForm, Identities, chained};
 use super::reading::{Floats, choice, is_same, made, needs, number, reads};
 
 pub use super::reading::{Reader, reader};
@@ -267,7 +267,7 @@ impl Canon {
             _ => match choice(from, t).filter(|_| images.made[t.0 as usize] != Floats::Several) {
                 Some((p, sides)) => {
                     if !matches!(from.get(t), Term::BitsSelect(..)) {
-                        self.identities.note(Form::Masks);
+                        self.identities.note(BitForm::Masks);
                     }
                     let p = images.get(p, Reader::Bits);
                     let sides = sides.map(|c| images.get(c, reader));
@@ -318,7 +318,7 @@ impl Canon {
             let widening = Operation::new(Does::Convert, (Fmt::F32, fmt), plain);
             t = identities.simplest(store, widening, vec![t]);
             fmt = Fmt::F32;
-            identities.note(Form::Widened);
+            identities.note(BitForm::Widened);
         }
         let copied = |sign| {
             (
@@ -329,13 +329,13 @@ impl Canon {
         let (operation, sign) = match signed.done {
             Done::Signs(Signs::Kept) => return t,
             Done::Signs(signs) => {
-                identities.note(Form::Sign);
+                identities.note(BitForm::Sign);
                 return identities.with_signs(store, fmt, signs, t);
             }
             Done::Copied(of) => copied(images.get(of, Reader::Bits)),
             Done::CopiedInput(array, off) => copied(store.bytes(array, off, fmt.bits() as u8)),
         };
-        identities.note(Form::Sign);
+        identities.note(BitForm::Sign);
         identities.simplest(store, operation, vec![sign, t])
     }
 }

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use crate::answer::bits::AboutIdentity;
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
-use crate::number::{self, Value};
+use crate::number::{self, Decoded};
 use crate::term::word::{Does, Operation};
 use crate::term::{BitsOp, TermId, TermStore};
 
@@ -37,7 +37,7 @@ pub enum Becomes {
 
 /// Operations on bits that are one on floats for who reads floats; they are seen where a run is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum BitForm {
     /// A sign.
     Sign,
     /// A widened bf16.
@@ -49,11 +49,11 @@ pub enum Form {
 /// What something in one store is as well.
 enum Rule {
     /// An operation on operands.
-    Operation(fn(&mut Known<'_>, &Operation, &[TermId]) -> Option<Becomes>),
+    Operation(fn(&mut KnownBits<'_>, &Operation, &[TermId]) -> Option<Becomes>),
     /// The choice by a condition between two terms.
-    Choice(fn(&mut Known<'_>, TermId, [TermId; 2]) -> Option<TermId>),
+    Choice(fn(&mut KnownBits<'_>, TermId, [TermId; 2]) -> Option<TermId>),
     /// Bits as they are read.
-    Bits(Form),
+    Bits(BitForm),
 }
 
 /// An identity.
@@ -78,7 +78,7 @@ pub fn about() -> Vec<AboutIdentity> {
 }
 
 /// A store, and what is known of its terms.
-pub struct Known<'a> {
+pub struct KnownBits<'a> {
     store: &'a mut TermStore,
     /// By array: the format of its elements, if these are finite for every input.
     finite: &'a [Option<Fmt>],
@@ -299,25 +299,25 @@ pub const IDENTITIES: [Identity; 35] = [
         name: "sign by bits",
         holds: "xor, and, or with the sign bit of f16, bf16, f32 or f64, or with that of another number, in packed halves too",
         because: "the other bits stay as they are",
-        rule: Rule::Bits(Form::Sign),
+        rule: Rule::Bits(BitForm::Sign),
     },
     Identity {
         name: "widening by bits",
         holds: "a bf16 above sixteen zeros: shl, mov, prmt or a mask",
         because: "a bf16 is the upper half of an f32",
-        rule: Rule::Bits(Form::Widened),
+        rule: Rule::Bits(BitForm::Widened),
     },
     Identity {
         name: "choice by masks",
         holds: "(m & a) | (~m & b), with + or ^ too, and ((a ^ b) & m) ^ b, m all ones or all zeros by one condition",
         because: "each bit of the mask lets the same side through",
-        rule: Rule::Bits(Form::Masks),
+        rule: Rule::Bits(BitForm::Masks),
     },
 ];
 
 /// The simplest that an operation on operands is; `used` is told of each identity that was used.
 fn simplest(
-    known: &mut Known<'_>,
+    known: &mut KnownBits<'_>,
     mut operation: Operation,
     mut operands: Vec<TermId>,
     used: &mut dyn FnMut(usize),
@@ -357,8 +357,8 @@ impl Identities {
         simplest(&mut known, operation, operands, &mut |i| count(used, i))
     }
 
-    fn of<'a>(&'a mut self, store: &'a mut TermStore) -> (Known<'a>, &'a mut Vec<u64>) {
-        let known = Known {
+    fn of<'a>(&'a mut self, store: &'a mut TermStore) -> (KnownBits<'a>, &'a mut Vec<u64>) {
+        let known = KnownBits {
             store,
             finite: &self.finite,
             numbers: &mut self.numbers,
@@ -426,7 +426,7 @@ impl Identities {
     }
 
     /// Counts a use of the identity of a form.
-    pub fn note(&mut self, form: Form) {
+    pub fn note(&mut self, form: BitForm) {
         let is = |i: &Identity| matches!(i.rule, Rule::Bits(f) if f == form);
         let found = IDENTITIES.iter().position(is);
         found.into_iter().for_each(|i| count(&mut self.used, i));
@@ -474,10 +474,10 @@ fn negation(fmt: Fmt) -> Operation {
 }
 
 fn is_nan(fmt: Fmt, bits: u64) -> bool {
-    number::decode(fmt, bits).value == Value::Nan
+    number::decode(fmt, bits).value == Decoded::Nan
 }
 
-impl Known<'_> {
+impl KnownBits<'_> {
     /// The simplest that another operation on operands is.
     fn simplest(&mut self, operation: Operation, operands: Vec<TermId>) -> TermId {
         simplest(self, operation, operands, &mut |_| {})
@@ -524,7 +524,7 @@ impl Known<'_> {
 }
 
 /// What an operation makes of known numbers; a NaN is the one of its format.
-fn known(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+fn known(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     // A set may have more operands than an operation, or one.
     if o.device != 0 || o.place != 0 || chained(o) {
         return None;

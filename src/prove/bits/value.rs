@@ -98,7 +98,7 @@ pub fn evaluate(store: &TermStore, cone: &[TermId], inputs: &mut impl Inputs) ->
 }
 
 fn is_nan(fmt: Fmt, bits: u64) -> bool {
-    number::decode(fmt, bits).value == number::Value::Nan
+    number::decode(fmt, bits).value == number::Decoded::Nan
 }
 
 /// Every result of a function on every choice of its operands.

@@ -159,7 +159,7 @@ fn float(fmt: Fmt, kind: u64, dice: &mut Random) -> u64 {
     };
     // Inputs are finite.
     match number::decode(fmt, picked).value {
-        number::Value::Nan | number::Value::Infinite => of(1, 0, negative),
+        number::Decoded::Nan | number::Decoded::Infinite => of(1, 0, negative),
         _ => picked,
     }
 }

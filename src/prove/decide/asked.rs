@@ -1,6 +1,6 @@
 //! Conditions on two outcomes that are proved together.
 
-use super::limits::Names;
+use super::limits::NamedSums;
 use super::options::Options;
 use crate::term::TermStore;
 
@@ -14,5 +14,5 @@ pub(crate) struct Pair<'a> {
     /// The terms were made without special values.
     pub of_reals: bool,
     /// Bounds from which on sums of both kernels get symbols.
-    pub names: Option<&'a Names>,
+    pub names: Option<&'a NamedSums>,
 }

@@ -110,7 +110,7 @@ fn asks_numbers(store: &TermStore, cond: Option<TermId>, arrays: &Arrays) -> boo
 }
 
 /// The reads of the reference, prepared for many questions.
-pub(crate) struct Known<'a> {
+pub(crate) struct PreparedReads<'a> {
     store: &'a TermStore,
     arrays: &'a Arrays,
     reads: Vec<Read<'a>>,
@@ -131,13 +131,13 @@ type Spot<'l> = (&'l Object, &'l [(TermId, i128)]);
 
 type Ranges = FxHashMap<TermId, (i128, i128)>;
 
-impl<'a> Known<'a> {
+impl<'a> PreparedReads<'a> {
     pub(crate) fn new(
         store: &'a TermStore,
         reads: &'a [Gather],
         forms: Vec<Linear>,
         arrays: &'a Arrays,
-    ) -> Known<'a> {
+    ) -> PreparedReads<'a> {
         let mut by_raw: FxHashMap<TermId, Vec<usize>> = FxHashMap::default();
         let mut by_linear: FxHashMap<Linear, Vec<usize>> = FxHashMap::default();
         for (i, (g, l)) in reads.iter().zip(&forms).enumerate() {
@@ -145,7 +145,7 @@ impl<'a> Known<'a> {
             by_linear.entry(l.clone()).or_default().push(i);
         }
         let all = reads.iter().zip(forms);
-        Known {
+        PreparedReads {
             store,
             arrays,
             reads: all.map(|(g, l)| (g, l, store.conjuncts(g.cond))).collect(),
@@ -379,7 +379,7 @@ pub fn settle(
         };
         all.iter().map(form).collect()
     });
-    let mut known = Known::new(&store, &reads, forms, arrays);
+    let mut known = PreparedReads::new(&store, &reads, forms, arrays);
     let (mut searches, mut proofs) = (0, PROOFS);
     for ((g, &goal), linear) in accesses.iter().zip(&goals).zip(&own) {
         if premises.binary_search(&goal).is_ok() || known.is_inside(g, linear) {

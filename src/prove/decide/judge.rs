@@ -190,7 +190,7 @@ impl Judge<'_> {
         true
     }
 
-    fn refutation(&self, found: refute::Found, named: bool) -> Ruling {
+    fn refutation(&self, found: refute::DifferingInput, named: bool) -> Ruling {
         Ruling::Refuted {
             found: Box::new(found),
             named: named || self.named.is_some(),

@@ -211,7 +211,7 @@ pub(crate) const TACTICS: Tactics = Tactics {
 
 /// Symbols for sums that both kernels compute.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct NamedSums {
     /// Factors and summands of a sum that has a symbol.
     pub size: u64,
     /// Those of all sums, shared ones counted for each use, from which on symbols are looked for.
@@ -228,7 +228,7 @@ pub(crate) struct Names {
     pub work: u64,
 }
 
-pub(crate) const NAMES: Names = Names {
+pub(crate) const NAMES: NamedSums = NamedSums {
     size: 24,
     worth: 1 << 15,
     power: 1 << 12,

@@ -49,7 +49,7 @@ fn roots(conditions: &[Condition]) -> [Vec<TermId>; 2] {
 pub(super) fn named(
     pair: &Pair<'_>,
     conditions: &[Condition],
-    bounds: &limits::Names,
+    bounds: &limits::NamedSums,
 ) -> Option<(TermStore, Vec<Condition>)> {
     let store = pair.store;
     // A place that data choose is named by terms of its store.
@@ -100,7 +100,7 @@ struct Sums {
 
 impl Sums {
     /// `None` if they are not large.
-    fn of(store: &TermStore, roots: &[Vec<TermId>; 2], bounds: &limits::Names) -> Option<Sums> {
+    fn of(store: &TermStore, roots: &[Vec<TermId>; 2], bounds: &limits::NamedSums) -> Option<Sums> {
         let below = roots.each_ref().map(|r| store.reachable(r));
         let mut users: FxHashMap<TermId, u64> = FxHashMap::default();
         let mut operands: FxHashSet<TermId> = FxHashSet::default();
@@ -159,7 +159,7 @@ impl Sums {
     }
 
     /// Sums that may be equal and stand in both kernels, each group after those below it.
-    fn groups(&self, pair: &Pair<'_>, bounds: &limits::Names) -> Option<Vec<Vec<TermId>>> {
+    fn groups(&self, pair: &Pair<'_>, bounds: &limits::NamedSums) -> Option<Vec<Vec<TermId>>> {
         let mut all: Vec<TermId> = self.sides.iter().flatten().copied().collect();
         all.sort_unstable();
         all.dedup();
@@ -225,7 +225,7 @@ fn core(store: &TermStore, t: TermId) -> Option<TermId> {
 /// A store in which sums have symbols.
 struct Names<'p, 's> {
     pair: &'p Pair<'s>,
-    bounds: &'p limits::Names,
+    bounds: &'p limits::NamedSums,
     sums: Sums,
     /// Signs in the store of both kernels.
     signs: Canon<'s>,

@@ -681,7 +681,7 @@ fn samples_are_equal(stores: [&TermStore; 2], elements: &[Element]) -> bool {
 
 /// What a chunk knows of a class.
 #[derive(Clone, Default)]
-struct Known {
+struct ClassState {
     /// Members, the last one first, and what stands for them: what comes next is mostly like one of them in the order
     /// of its ids.
     recent: SmallVec<[(usize, usize); RENAMING.recent]>,
@@ -698,7 +698,7 @@ struct Finder<'f, 's> {
     twins: &'f (dyn Fn() -> &'f [usize] + Sync),
     limits: &'f Limits,
     walker: Walker<'f, 's>,
-    known: Vec<Known>,
+    known: Vec<ClassState>,
 }
 
 impl Finder<'_, '_> {
@@ -784,7 +784,7 @@ pub(super) fn representatives(
             twins: &twins,
             limits,
             walker: Walker::new(&shapes, tables),
-            known: vec![Known::default(); classes.first.len()],
+            known: vec![ClassState::default(); classes.first.len()],
         };
         let start = n * size;
         let found = (start..start + chunk.len())

@@ -5,7 +5,7 @@
 
 use super::goal::Only;
 use super::prove::{Failure, Proof, Proved};
-use super::refute::Found;
+use super::refute::DifferingInput;
 use crate::answer::{self, Assumption, AssumptionKind};
 
 /// How an element was decided.
@@ -14,7 +14,10 @@ pub(crate) enum Ruling {
     /// Every goal was proved.
     Proved(Proved),
     /// An input tells the sides apart; `named` says that library functions stood by their names.
-    Refuted { found: Box<Found>, named: bool },
+    Refuted {
+        found: Box<DifferingInput>,
+        named: bool,
+    },
     /// Surely only one kernel writes the element.
     OneSided(Only),
     /// Not proved by what needs no search, and not searched yet.

@@ -8,7 +8,7 @@ use crate::decide::goal::{Condition, Only, Pairs};
 use crate::decide::prove::{Proof, Prover};
 use crate::decide::refute::cells::Cell;
 use crate::decide::refute::links::concrete;
-use crate::decide::refute::{Found, minimise};
+use crate::decide::refute::{DifferingInput, minimise};
 use crate::decide::ruling::Ruling;
 use crate::decide::tactics::{self, FORMS};
 use crate::decide::{Decided, Named, Options};
@@ -130,7 +130,12 @@ impl<'a> Examples<'a> {
         }
     }
 
-    fn counterexample(&self, c: &Condition, store: &TermStore, found: &Found) -> Counterexample {
+    fn counterexample(
+        &self,
+        c: &Condition,
+        store: &TermStore,
+        found: &DifferingInput,
+    ) -> Counterexample {
         // A pair may be a part of the element; bits of a part are shown as they are.
         let whole = self.whole(c, found);
         let part = whole.is_none() && c.whole.is_some();
@@ -171,7 +176,7 @@ impl<'a> Examples<'a> {
     }
 
     /// The values of the whole element, where a part of it was compared.
-    fn whole(&self, c: &Condition, found: &Found) -> Option<(Value, Value)> {
+    fn whole(&self, c: &Condition, found: &DifferingInput) -> Option<(Value, Value)> {
         let (a, b) = c.whole?;
         let mut inputs = Inputs::default();
         for &(cell, bits) in &found.inputs {
@@ -190,7 +195,7 @@ impl<'a> Examples<'a> {
         c: &Condition,
         store: &TermStore,
         pairs: &Pairs,
-        found: &Found,
+        found: &DifferingInput,
     ) -> Counterexample {
         let limits = self.options.limits;
         let found = minimise(store, pairs, self.arrays, found.clone(), limits);

@@ -22,14 +22,14 @@ use super::intervals::Intervals;
 use crate::kernel::{Kernel, Op, Pc, Scope, Sem};
 use crate::sim::Change;
 use crate::sim::footprint::Access;
-use crate::sim::race::{Conflict, Kind, Rule, rule};
+use crate::sim::race::{AccessKind, Conflict, Rule, rule};
 use crate::term::{ArrayId, TermId};
 use crate::work;
 
 /// What accesses of one class have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class {
-    pub(super) kind: Kind,
+    pub(super) kind: AccessKind,
     conditional: bool,
     /// The scope holds all CTAs of the grid.
     wide: Option<bool>,
@@ -44,7 +44,7 @@ pub struct Record {
     /// The instruction.
     pub pc: Pc,
     /// What it does.
-    pub kind: Kind,
+    pub kind: AccessKind,
     /// Size of its elements.
     pub elem: u32,
 }
@@ -53,7 +53,7 @@ pub struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meeting {
     /// Atomics of one commutative operation: the updates of both are made.
-    Combine(Kind),
+    Combine(AccessKind),
     /// Plain writes, whose values are to be compared.
     Same(Record, Record),
     /// Plain writes of bytes that one of the CTAs wrote with several values: a race where the last ones differ, and open

@@ -12,7 +12,7 @@
 //! Not claimed: a defect of lanes that are divided is a finding without a verdict, since hardware may never divide them so.
 
 use crate::answer::AssumptionKind;
-use crate::explore::{Reason, Refinement, Step};
+use crate::explore::{Next, Reason, Refinement};
 use crate::kernel::Op;
 use crate::sim::join::Symbols;
 use crate::sim::{Finding, UnknownKind};
@@ -43,28 +43,28 @@ impl<'g> Refinement<&'g Grid<'_>> for Lanes {
         Reason::Lanes
     }
 
-    fn look(&mut self, grid: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
+    fn look(&mut self, grid: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Next<Ran<'g>> {
         let ended = match ran {
             Ran::Covered(ended) => ended,
-            ran => return Step::Pass(ran),
+            ran => return Next::Pass(ran),
         };
         let subject = grid.subject(known);
         if self.looked == 0 && self.free.is_none() {
             if !asks(&subject) || !is_open(&ended, grid) || subject.late() {
-                return Step::Pass(Ran::Covered(ended));
+                return Next::Pass(Ran::Covered(ended));
             }
             self.free = Some(ended);
         } else if let Some(done) = self.take(grid, &subject, *ended) {
-            return Step::Pass(Ran::Covered(done));
+            return Next::Pass(Ran::Covered(done));
         }
         match Converged::ALL.get(self.looked) {
             Some(&lanes) => {
                 self.looked += 1;
                 known.lanes = Some(lanes);
                 known.without_values = grid.begins_without_values();
-                Step::Again
+                Next::Again
             }
-            None => Step::Pass(self.joined(&subject)),
+            None => Next::Pass(self.joined(&subject)),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::decide::bounds;
 use crate::decide::goal;
 use crate::decide::prove::{Proof, Prover};
 use crate::decide::refute::cells::{self, Cell};
-use crate::decide::refute::{self, Budget, Found, minimise};
+use crate::decide::refute::{self, Budget, DifferingInput, minimise};
 use crate::decide::tactics::{self, FORMS};
 use crate::explain::{reason, text};
 pub(super) use crate::sim::merge_finding as merge;
@@ -37,7 +37,7 @@ const STEPS: u64 = 20_000_000;
 enum Settled {
     Warning(Finding<WarningKind>),
     /// The writes differ on an input.
-    Differs(Box<Found>),
+    Differs(Box<DifferingInput>),
     Unknown(Finding<UnknownKind>),
 }
 
@@ -132,7 +132,7 @@ fn settle_conditional(outcome: &mut Outcome, c: Conditional, arrays: &Arrays, op
         climb: false,
     };
     let search = refute::search(store, &pairs, arrays, options.seed, budget);
-    let certain = |f: &Found| matches!(f.reference, Value::Bits(1));
+    let certain = |f: &DifferingInput| matches!(f.reference, Value::Bits(1));
     match search.found.filter(certain) {
         Some(found) => {
             let mut found = minimise(store, &pairs, arrays, found, options.limits);
@@ -186,7 +186,7 @@ fn asks_unbound(store: &TermStore, cond: TermId, arrays: &Arrays) -> bool {
 }
 
 /// Integers that a condition depends on are named first, those that are 0 too.
-fn name_indices(store: &TermStore, cond: TermId, arrays: &Arrays, found: &mut Found) {
+fn name_indices(store: &TermStore, cond: TermId, arrays: &Arrays, found: &mut DifferingInput) {
     let cone = Cone::new(store, &[cond]);
     let own = cells::cells(store, &cone, arrays);
     let is_index = |c: &Cell| matches!(c.ty, ElemTy::Int { .. }) && !c.array.is_place();
@@ -288,7 +288,7 @@ fn settle(
 }
 
 /// Two values that differ, with the input on which they do, in words.
-fn differs(store: &TermStore, found: &Found, arrays: &Arrays) -> String {
+fn differs(store: &TermStore, found: &DifferingInput, arrays: &Arrays) -> String {
     let show = |v| text::value(v, None).map_or("undefined".to_string(), |s| s.text);
     let given = given(store, found, arrays);
     format!(
@@ -299,6 +299,6 @@ fn differs(store: &TermStore, found: &Found, arrays: &Arrays) -> String {
 }
 
 /// The inputs that were found, in words.
-fn given(store: &TermStore, found: &Found, arrays: &Arrays) -> String {
+fn given(store: &TermStore, found: &DifferingInput, arrays: &Arrays) -> String {
     text::inputs(store, &found.inputs, arrays)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::explore::{Reason, Refinement, Stage, Step};
+use crate::explore::{Next, Reason, Refinement, Stage};
 use crate::kernel::awaits::awaits;
 use crate::sim::strong::hold::{Plan, Steps};
 use crate::sim::unused::Foreign;
@@ -213,13 +213,13 @@ impl<'g> Refinement<&'g Grid<'_>> for Noted {
         Reason::Noting
     }
 
-    fn look(&mut self, _: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
+    fn look(&mut self, _: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Next<Ran<'g>> {
         match ran {
             Ran::Open(Obstacle::Unnoted(arrays)) => {
                 known.written.extend(arrays);
-                Step::Again
+                Next::Again
             }
-            ran => Step::Pass(ran),
+            ran => Next::Pass(ran),
         }
     }
 
@@ -234,13 +234,13 @@ impl<'g> Refinement<&'g Grid<'_>> for Meeting {
         Reason::Meeting
     }
 
-    fn look(&mut self, _: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
+    fn look(&mut self, _: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Next<Ran<'g>> {
         match ran {
             Ran::Open(Obstacle::Values) => {
                 known.without_values = false;
-                Step::Again
+                Next::Again
             }
-            ran => Step::Pass(ran),
+            ran => Next::Pass(ran),
         }
     }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::kernel::{AtomOp, FloatMods, FloatOp, Fmt, Kernel, NumTy, Pc};
 use crate::number;
 use crate::sim::guarded::Guard;
-use crate::sim::race::Kind;
+use crate::sim::race::AccessKind;
 use crate::sim::{Outcome, Writes};
 use crate::spec::{Arrays, Bindings};
 use crate::term::left::{self, cut, piece_bytes, read, write};
@@ -146,11 +146,11 @@ impl Initials<'_> {
 /// `x` and `y`, each the initial value with its own updates, as one value with both.
 fn combine(
     store: &mut TermStore,
-    kind: Kind,
+    kind: AccessKind,
     [x, y, initial]: [TermId; 3],
     by_words: bool,
 ) -> Option<TermId> {
-    let Kind::Atomic { op, ty, .. } = kind else {
+    let AccessKind::Atomic { op, ty, .. } = kind else {
         return None;
     };
     match ty {
@@ -465,7 +465,7 @@ impl Memory {
         let mut done = 0;
         for o in overlaps {
             let elem = match o.what {
-                Meeting::Combine(Kind::Atomic { ty, .. }) => ty.bits() as u64 / 8,
+                Meeting::Combine(AccessKind::Atomic { ty, .. }) => ty.bits() as u64 / 8,
                 Meeting::Same(_, later) | Meeting::Changed(_, later) => later.elem.max(1) as u64,
                 _ => continue,
             };

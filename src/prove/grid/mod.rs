@@ -25,7 +25,7 @@ use crate::kernel::{AtomOp, Kernel, Pc};
 use crate::progress;
 use crate::sim::footprint::Access;
 use crate::sim::join::add_counts;
-use crate::sim::race::{Conflict, Kind};
+use crate::sim::race::{AccessKind, Conflict};
 use crate::sim::strong;
 use crate::sim::{
     self, Conditional, DefectKind, Finding, Knowledge, Noting, Outcome, Program, Seen, Side, Site,
@@ -641,12 +641,12 @@ impl<'a> Whole<'a> {
         let expects = |read: &Record, other: &Record| {
             let swap = matches!(
                 other.kind,
-                Kind::Atomic {
+                AccessKind::Atomic {
                     op: AtomOp::Cas,
                     ..
                 }
             );
-            swap && read.kind == Kind::Read && rechecked(kernel).contains(&read.pc)
+            swap && read.kind == AccessKind::Read && rechecked(kernel).contains(&read.pc)
         };
         match expects(a, b) || expects(b, a) {
             true => None,

@@ -16,7 +16,7 @@ use super::select::{self, Elements};
 use super::sequence::{self, Ended};
 use super::{Covered, Subject, all, cover};
 use crate::decide::Coverage;
-use crate::explore::{Reason, Refinement, Stage, Step, refined};
+use crate::explore::{Next, Reason, Refinement, Stage, refined};
 use crate::kernel::{Kernel, Op, Space};
 use crate::sim::{Finding, Outcome, UnknownKind};
 use crate::spec::Resolved;
@@ -117,21 +117,21 @@ impl<R: Fn(&Premises, Option<Ended>) -> Scope> Refinement<Pair<R>> for OnPremise
         Reason::Premises
     }
 
-    fn look(&mut self, pair: &Pair<R>, premises: &mut Premises, ran: Scope) -> Step<Scope> {
+    fn look(&mut self, pair: &Pair<R>, premises: &mut Premises, ran: Scope) -> Next<Scope> {
         let of_data = |u: &Finding<UnknownKind>| {
             matches!(u.kind, UnknownKind::Undefined | UnknownKind::Undecided)
         };
         let [reference, optimized] = ran.kernels.each_ref().map(|k| &k.outcome);
         let is_found = !optimized.defects.is_empty() || optimized.unknowns.iter().any(of_data);
         if premises.is_some() || !is_found || reference.store.premises.is_empty() {
-            return Step::Pass(ran);
+            return Next::Pass(ran);
         }
         let mut store = TermStore::new();
         store.import_below(&reference.store, &[]);
         *premises = Some(Arc::new(store));
         let [reference, _] = ran.kernels;
         *pair.kept.borrow_mut() = Some(reference);
-        Step::Again
+        Next::Again
     }
 
     fn reset(&mut self, premises: &mut Premises) {

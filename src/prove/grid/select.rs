@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Covered, Subject, cover};
 use crate::sim::footprint::union;
-use crate::sim::race::Kind;
+use crate::sim::race::AccessKind;
 use crate::sim::{Noting, Program};
 use crate::spec::{Arrays, Origin, Role};
 use crate::term::{ArrayId, TermStore};
@@ -178,7 +178,7 @@ impl Search<'_> {
             let mut shared = false;
             for a in accesses {
                 if a.kind.writes() {
-                    shared |= a.kind != Kind::Write;
+                    shared |= a.kind != AccessKind::Write;
                     writes.entry(a.array).or_default().extend(a.bytes);
                 }
             }

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use crate::answer::AssumptionKind;
-use crate::explore::{Reason, Refinement, Step};
+use crate::explore::{Next, Reason, Refinement};
 use crate::kernel::awaits::Awaits;
 use crate::kernel::{Kernel, Op, Pc};
 use crate::sim::join::{Memories, Symbols};
@@ -109,7 +109,7 @@ pub(super) struct Orders {
 }
 
 /// What follows an order.
-enum Next {
+enum NextOrder {
     Order(Vec<u32>),
     Done(Box<Covered>),
 }
@@ -119,32 +119,32 @@ impl<'g> Refinement<&'g Grid<'_>> for Orders {
         Reason::Orders
     }
 
-    fn look(&mut self, grid: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
+    fn look(&mut self, grid: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Next<Ran<'g>> {
         let subject = grid.subject(known);
         let next = match ran {
             Ran::Order(order) => self.take(&subject, &grid.plan().awaits, *order),
             Ran::Covered(alone) => {
                 if !may_run_together(&subject, grid.ranks) || is_decided(&alone) {
-                    return Step::Pass(Ran::Covered(alone));
+                    return Next::Pass(Ran::Covered(alone));
                 }
                 self.alone = Some(alone);
-                Next::Order(Vec::new())
+                NextOrder::Order(Vec::new())
             }
-            ran => return Step::Pass(ran),
+            ran => return Next::Pass(ran),
         };
         let all = match next {
-            Next::Order(first) => {
+            NextOrder::Order(first) => {
                 known.order = Some(first);
-                return Step::Again;
+                return Next::Again;
             }
-            Next::Done(all) => all,
+            NextOrder::Done(all) => all,
         };
         let alone = self.alone.take().filter(|_| !concerns(subject.kernel));
         // Too many orders to run: what is open of each CTA says more.
         let counting = is_counting(&subject);
         let late = |f: &Finding<UnknownKind>| !counting || f.kind == UnknownKind::Limit;
         let alone = alone.filter(|_| all.outcome.unknowns.iter().any(late));
-        Step::Pass(Ran::Covered(alone.unwrap_or(all)))
+        Next::Pass(Ran::Covered(alone.unwrap_or(all)))
     }
 
     fn reset(&mut self, known: &mut Knowledge) {
@@ -172,7 +172,7 @@ impl Orders {
         subject: &Subject,
         awaits: &Awaits,
         (mut ended, steps): (Covered, Steps),
-    ) -> Next {
+    ) -> NextOrder {
         let most = match (concerns(subject.kernel), counts(subject.kernel)) {
             (true, _) => MAX_RUNS,
             (false, true) => MAX_COUNTING_RUNS,
@@ -209,9 +209,9 @@ impl Orders {
         match (next, &mut self.whole) {
             // A thread that spins reads old values as often as the schedule likes. One run more reads nothing else.
             (Some(_), _) if !late && !last && self.spins.is_some() => {
-                return Next::Order(vec![u32::MAX; ONLY_OLD]);
+                return NextOrder::Order(vec![u32::MAX; ONLY_OLD]);
             }
-            (Some(next), _) if !late && !last => return Next::Order(next),
+            (Some(next), _) if !late && !last => return NextOrder::Order(next),
             (next, Some((whole, _))) => match self.spins.take() {
                 Some(site) if last || next.is_some() => {
                     whole.outcome.unknowns.push(goes_round(site));
@@ -239,7 +239,7 @@ impl Orders {
         subject: &Subject,
         awaits: &Awaits,
         (mut ended, steps): (Covered, &Steps),
-    ) -> Next {
+    ) -> NextOrder {
         if steps.doubtful {
             doubt(&mut ended.outcome);
         }
@@ -264,8 +264,8 @@ impl Orders {
         self.done(ended, subject)
     }
 
-    fn done(&self, all: Covered, subject: &Subject) -> Next {
-        Next::Done(Box::new(Covered {
+    fn done(&self, all: Covered, subject: &Subject) -> NextOrder {
+        NextOrder::Done(Box::new(Covered {
             terms: self.terms,
             ctas: subject.team(0),
             whole: true,

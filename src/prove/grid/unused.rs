@@ -15,9 +15,9 @@ use std::sync::Arc;
 use super::between::{Between, Found, Record, Trouble};
 use super::ladder::{Grid, Knowledge, Ran};
 use super::{Covered, Whole};
-use crate::explore::{Reason, Refinement, Step};
+use crate::explore::{Next, Reason, Refinement};
 use crate::kernel::Op;
-use crate::sim::race::{Conflict, Kind};
+use crate::sim::race::{AccessKind, Conflict};
 use crate::sim::unused::Foreign;
 use crate::sim::{Finding, WarningKind};
 use crate::spec::launch;
@@ -26,7 +26,7 @@ use crate::spec::launch;
 fn is_of_load(between: &Between, f: &Found) -> bool {
     let loads = |r: &Record| {
         let op = between.kernel.insts.get(r.pc.0 as usize).map(|i| &i.op);
-        r.kind == Kind::Read && matches!(op, Some(Op::Ld { .. }))
+        r.kind == AccessKind::Read && matches!(op, Some(Op::Ld { .. }))
     };
     let unordered = Trouble::Unordered;
     let plain =
@@ -39,7 +39,10 @@ impl Between<'_> {
     fn foreign(&self) -> Option<Foreign> {
         let found = self.found().filter(|f| is_of_load(self, f));
         let pcs = found.flat_map(|f| [f.earlier, f.later]);
-        let loads = pcs.filter(|r| r.kind == Kind::Read).map(|r| r.pc).collect();
+        let loads = pcs
+            .filter(|r| r.kind == AccessKind::Read)
+            .map(|r| r.pc)
+            .collect();
         let mut foreign = Foreign {
             loads,
             ..Foreign::default()
@@ -69,32 +72,32 @@ impl<'g> Refinement<&'g Grid<'_>> for Unused<'g> {
         Reason::ForeignLoads
     }
 
-    fn look(&mut self, _: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Step<Ran<'g>> {
+    fn look(&mut self, _: &&'g Grid<'_>, known: &mut Knowledge, ran: Ran<'g>) -> Next<Ran<'g>> {
         let again = match ran {
             Ran::Apart(again) => again,
-            ran => return Step::Pass(ran),
+            ran => return Next::Pass(ran),
         };
         let Some(first) = self.first.take() else {
             let Some(foreign) = again.to_be_tried() else {
-                return Step::Pass(Ran::of(again.finish()));
+                return Next::Pass(Ran::of(again.finish()));
             };
             known.foreign = Some(foreign);
             self.first = Some(again);
-            return Step::Again;
+            return Next::Again;
         };
         if again.adds_nothing_to(&first) {
             let tried = known.foreign.as_mut().map(|f| &mut f.loads);
             match (again.between.foreign(), tried) {
-                (None, _) => return Step::Pass(Ran::of(again.instead_of(&first))),
+                (None, _) => return Next::Pass(Ran::of(again.instead_of(&first))),
                 (Some(more), Some(tried)) if !more.loads.is_subset(tried) => {
                     tried.extend(more.loads);
                     self.first = Some(first);
-                    return Step::Again;
+                    return Next::Again;
                 }
                 _ => {}
             }
         }
-        Step::Pass(Ran::of(first.finish()))
+        Next::Pass(Ran::of(first.finish()))
     }
 
     fn reset(&mut self, known: &mut Knowledge) {
@@ -120,7 +123,7 @@ impl Whole<'_> {
         let mut found = self.between.found();
         let first = found.find(|f| is_of_load(&self.between, f));
         let reader = first.map(|f| match f.later.kind {
-            Kind::Read => f.later.rank,
+            AccessKind::Read => f.later.rank,
             _ => f.earlier.rank,
         });
         let mut noting = self.noting.clone();

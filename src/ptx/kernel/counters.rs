@@ -12,7 +12,7 @@
 //! Not claimed: that the host leaves the variable alone; whoever uses the answer lists that as an assumption.
 
 use super::flow::{Flow, Graph, reach_with_globals};
-use super::usage::{Kind, accesses};
+use super::usage::{AccessKind, accesses};
 use super::{Begins, Kernel, NumTy, Op, Src, SymbolRef};
 
 /// For each variable of [`Kernel::globals`], whether it is a counter.
@@ -42,10 +42,10 @@ pub fn counters(kernel: &Kernel) -> Vec<bool> {
                 Op::Atom { .. } => true,
                 _ => false,
             };
-            let counts = counts && kind != Kind::Read && matches!(access.ty, NumTy::Int(_));
+            let counts = counts && kind != AccessKind::Read && matches!(access.ty, NumTy::Int(_));
             for &variable in pointers.origins(addr.base) {
                 data[variable as usize] |= !counts;
-                counted[variable as usize] |= kind == Kind::Atomic;
+                counted[variable as usize] |= kind == AccessKind::Atomic;
             }
         });
         let stored: Vec<Src> = match &inst.op {

@@ -12,7 +12,7 @@ use crate::ptx::{Mod, Op as Opcode, Type};
 
 /// The type of an operand, by the type `T` of the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum OperandKind {
     /// `T`.
     Same,
     /// Twice as wide as `T`.
@@ -23,7 +23,7 @@ enum Kind {
     S32,
 }
 
-use Kind::{S32, Same, U32, Wide};
+use OperandKind::{S32, Same, U32, Wide};
 
 /// How a form uses the carry flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +39,13 @@ enum Carry {
 }
 
 /// One form of an opcode.
-struct Form {
+struct IntForm {
     opcode: Opcode,
     mods: ModSet,
     types: TypeSet,
     op: IntOp,
-    dst: Kind,
-    src: &'static [Kind],
+    dst: OperandKind,
+    src: &'static [OperandKind],
     carry: Carry,
 }
 
@@ -54,10 +54,10 @@ const fn form(
     mods: &[Mod],
     types: TypeSet,
     op: IntOp,
-    dst: Kind,
-    src: &'static [Kind],
-) -> Form {
-    Form {
+    dst: OperandKind,
+    src: &'static [OperandKind],
+) -> IntForm {
+    IntForm {
         opcode,
         mods: ModSet::of(mods),
         types,
@@ -72,10 +72,10 @@ const fn chain(
     opcode: Opcode,
     mods: &[Mod],
     op: IntOp,
-    src: &'static [Kind],
+    src: &'static [OperandKind],
     carry: Carry,
-) -> Form {
-    Form {
+) -> IntForm {
+    IntForm {
         carry,
         ..form(opcode, mods, WORDS, op, Same, src)
     }
@@ -101,16 +101,16 @@ const BIT_WORDS: TypeSet = types(&[B32, B64]);
 const SHIFTED: TypeSet = types(&[B16, B32, B64, U16, TU32, U64, S16, TS32, S64]);
 const RELU: TypeSet = types(&[TS32, S16x2]);
 
-const ONE: &[Kind] = &[Same];
-const TWO: &[Kind] = &[Same, Same];
-const THREE: &[Kind] = &[Same, Same, Same];
-const WIDE3: &[Kind] = &[Same, Same, Wide];
-const AMOUNT: &[Kind] = &[Same, U32];
-const POS_LEN: &[Kind] = &[Same, U32, U32];
-const INSERTED: &[Kind] = &[Same, Same, U32, U32];
+const ONE: &[OperandKind] = &[Same];
+const TWO: &[OperandKind] = &[Same, Same];
+const THREE: &[OperandKind] = &[Same, Same, Same];
+const WIDE3: &[OperandKind] = &[Same, Same, Wide];
+const AMOUNT: &[OperandKind] = &[Same, U32];
+const POS_LEN: &[OperandKind] = &[Same, U32, U32];
+const INSERTED: &[OperandKind] = &[Same, Same, U32, U32];
 
 /// The forms of all opcodes of this decoder; of one opcode, no two agree in modifiers and type.
-const FORMS: &[Form] = {
+const FORMS: &[IntForm] = {
     use Mod::{Cc, Clamp, Hi, Lo, Relu, Sat, Shiftamt, Wrap};
     use {IntOp as I, Opcode as O};
     &[
@@ -371,7 +371,7 @@ impl Lowerer<'_> {
     }
 }
 
-fn operand_type(kind: Kind, ty: Type) -> Decoded<Type> {
+fn operand_type(kind: OperandKind, ty: Type) -> Decoded<Type> {
     Ok(match kind {
         Same => ty,
         U32 => TU32,

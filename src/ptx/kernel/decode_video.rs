@@ -53,9 +53,9 @@ enum Primary {
 }
 
 /// Bits of a register: the first, and how many.
-type Part = (u8, u8);
+type BitField = (u8, u8);
 
-const WHOLE: Part = (0, 32);
+const WHOLE: BitField = (0, 32);
 
 /// Types of temporaries.
 const LONG: IntTy = IntTy {
@@ -188,7 +188,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Writes the low word of a long result, or merges it into the third operand.
-    fn finish_word(&mut self, dst: RegId, part: Part, t: Src) -> Decoded<()> {
+    fn finish_word(&mut self, dst: RegId, part: BitField, t: Src) -> Decoded<()> {
         if part == WHOLE {
             self.convert(dst, LONG, BITS, t);
             return Ok(());
@@ -396,14 +396,14 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Bits of a word, extended to a word.
-    fn extract(&mut self, src: Src, (low, width): Part, signed: bool) -> Src {
+    fn extract(&mut self, src: Src, (low, width): BitField, signed: bool) -> Src {
         let wide = IntTy { width: 32, signed };
         let (pos, len) = (Src::Imm(low as u64), Src::Imm(width as u64));
         self.int(IntOp::Bfe, wide, &[src, pos, len])
     }
 
     /// The low bits of a word in the place of others.
-    fn insert(&mut self, dst: RegId, t: Src, into: Src, (low, width): Part) {
+    fn insert(&mut self, dst: RegId, t: Src, into: Src, (low, width): BitField) {
         let (pos, len) = (Src::Imm(low as u64), Src::Imm(width as u64));
         self.int_to(dst, IntOp::Bfi, BITS, &[t, into, pos, len]);
     }
@@ -432,7 +432,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// The register of an operand, and the part of it that a suffix names.
-    fn part(&mut self, i: usize) -> Decoded<(RegId, Part)> {
+    fn part(&mut self, i: usize) -> Decoded<(RegId, BitField)> {
         let (reg, suffix) = self.suffixed(i)?;
         let part = match suffix {
             None => WHOLE,

@@ -43,7 +43,7 @@ pub(super) struct Extent {
 
 /// What a declaration says about a variable's size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct DeclaredSize {
     /// Element type.
     pub ty: Type,
     /// `.v2` 2, `.v4` 4.
@@ -55,8 +55,8 @@ pub(super) struct Shape {
 }
 
 impl Decl {
-    fn shape(&self, dims: List<Dim>) -> Shape {
-        Shape {
+    fn shape(&self, dims: List<Dim>) -> DeclaredSize {
+        DeclaredSize {
             ty: self.ty,
             vector: self.vector,
             align: self.align,
@@ -69,7 +69,7 @@ impl Lowerer<'_> {
     /// Size of a variable; an omitted first dimension has `first` elements.
     pub(super) fn extent(
         &mut self,
-        shape: Shape,
+        shape: DeclaredSize,
         first: u64,
         (name, span): (Name, Span),
         most: u64,
@@ -327,7 +327,7 @@ impl Lowerer<'_> {
     }
 
     /// A new variable in local memory.
-    pub(super) fn new_local(&mut self, shape: Shape, at: (Name, Span)) -> Option<Place> {
+    pub(super) fn new_local(&mut self, shape: DeclaredSize, at: (Name, Span)) -> Option<Place> {
         let extent = self.extent(shape, 0, at, MAX_SMALL)?;
         let (offset, end) = self.after(self.k.local_bytes, extent, at)?;
         self.k.local_bytes = end;
@@ -378,8 +378,8 @@ impl Lowerer<'_> {
 
 impl ptx::Param {
     /// What the declaration says about the size.
-    pub(super) fn shape(&self) -> Shape {
-        Shape {
+    pub(super) fn shape(&self) -> DeclaredSize {
+        DeclaredSize {
             ty: self.ty,
             vector: self.vector,
             align: self.align,

@@ -25,7 +25,7 @@ const MOST_ONWARD: usize = 64;
 pub type Poll = Option<Vec<(RegId, u64)>>;
 
 /// Where a way stands, whether a poll on it has succeeded, and what is known there.
-type Place = (u32, bool, Vec<(RegId, u64)>);
+type PathState = (u32, bool, Vec<(RegId, u64)>);
 
 /// The loop around a poll.
 #[derive(Default)]
@@ -102,7 +102,7 @@ pub fn poll(kernel: &Kernel, pc: Pc) -> Poll {
 /// poll leads when it succeeds.
 fn walk(kernel: &Kernel, pc: Pc, (poll, dst): (&AsyncOp, RegId), onward: &[u32]) -> Option<Walked> {
     let mut found = Walked::default();
-    let mut seen: FxHashSet<Place> = FxHashSet::default();
+    let mut seen: FxHashSet<PathState> = FxHashSet::default();
     let mut work = vec![(pc.0 + 1, false, FxHashMap::from_iter([(dst, 0u64)]))];
     while let Some((at, over, mut known)) = work.pop() {
         if at == pc.0 {

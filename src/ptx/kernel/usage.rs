@@ -201,7 +201,7 @@ fn mark_access(
     alone: &[bool],
     uses: &mut [ParamUse],
     access: AccessUse,
-    kind: Kind,
+    kind: AccessKind,
 ) {
     let sure = |origin: &Origin| alone.get(*origin as usize).copied().unwrap_or(true);
     let has_base = origins.iter().any(sure);
@@ -216,9 +216,9 @@ fn mark_access(
         found.pointer = true;
         found.ambiguous |= !sure(origin);
         let list = match kind {
-            Kind::Read => &mut found.reads,
-            Kind::Write => &mut found.writes,
-            Kind::Atomic => &mut found.atomics,
+            AccessKind::Read => &mut found.reads,
+            AccessKind::Write => &mut found.writes,
+            AccessKind::Atomic => &mut found.atomics,
         };
         if !list.contains(&access) {
             list.push(access);
@@ -233,36 +233,40 @@ pub(super) fn is_global(space: Space) -> bool {
 
 /// What a memory operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum AccessKind {
     Read,
     Write,
     Atomic,
 }
 
 /// Calls `f` with each address of a memory operation and its access.
-pub(super) fn accesses(op: &Op, mut f: impl FnMut(Addr, AccessUse, Kind)) {
+pub(super) fn accesses(op: &Op, mut f: impl FnMut(Addr, AccessUse, AccessKind)) {
     let (addr, access, kind) = match op {
-        Op::Ld { addr, access, .. } => (addr, access, Kind::Read),
-        Op::St { addr, access, .. } => (addr, access, Kind::Write),
-        Op::Atom { addr, access, .. } => (addr, access, Kind::Atomic),
-        Op::Ldmatrix { addr, space, .. } => return f(*addr, bytes(*space, 2), Kind::Read),
-        Op::Stmatrix { addr, space, .. } => return f(*addr, bytes(*space, 2), Kind::Write),
+        Op::Ld { addr, access, .. } => (addr, access, AccessKind::Read),
+        Op::St { addr, access, .. } => (addr, access, AccessKind::Write),
+        Op::Atom { addr, access, .. } => (addr, access, AccessKind::Atomic),
+        Op::Ldmatrix { addr, space, .. } => return f(*addr, bytes(*space, 2), AccessKind::Read),
+        Op::Stmatrix { addr, space, .. } => return f(*addr, bytes(*space, 2), AccessKind::Write),
         Op::CpAsync {
             bytes: n, to, from, ..
         } => {
-            f(*from, bytes(Space::Global, *n), Kind::Read);
-            return f(*to, bytes(Space::Shared, *n), Kind::Write);
+            f(*from, bytes(Space::Global, *n), AccessKind::Read);
+            return f(*to, bytes(Space::Shared, *n), AccessKind::Write);
         }
         Op::Async(op) => {
             if let super::AsyncOp::Bulk(op) = &**op {
                 return op.far_addresses(|space, addr, written| {
-                    let kind = if written { Kind::Write } else { Kind::Read };
+                    let kind = if written {
+                        AccessKind::Write
+                    } else {
+                        AccessKind::Read
+                    };
                     f(addr, bytes(space, 4), kind);
                 });
             }
             let (m, kind) = match &**op {
-                super::AsyncOp::WmmaLoad { from: m, .. } => (m, Kind::Read),
-                super::AsyncOp::WmmaStore { to: m, .. } => (m, Kind::Write),
+                super::AsyncOp::WmmaLoad { from: m, .. } => (m, AccessKind::Read),
+                super::AsyncOp::WmmaStore { to: m, .. } => (m, AccessKind::Write),
                 _ => return,
             };
             let found = AccessUse {

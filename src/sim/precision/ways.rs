@@ -35,7 +35,7 @@ const MAX_BLOCKS: usize = 4096;
 
 /// Where memory keeps a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum Storage {
     /// Four bytes of local memory.
     Cell(i64),
     /// Local memory at an address that is not known.
@@ -72,11 +72,11 @@ pub(super) struct Ways<'k> {
     /// Instructions that write each register.
     writers: Vec<Vec<Pc>>,
     /// Instructions that write each place.
-    stores: HashMap<Place, Vec<Pc>, FxBuildHasher>,
+    stores: HashMap<Storage, Vec<Pc>, FxBuildHasher>,
     /// Instructions that write any local memory.
     local: Vec<Pc>,
     /// Places that so many instructions write and read that their order is not looked at.
-    crowded: Vec<Place>,
+    crowded: Vec<Storage>,
 }
 
 impl<'k> Ways<'k> {
@@ -98,7 +98,7 @@ impl<'k> Ways<'k> {
             local: Vec::new(),
             crowded: Vec::new(),
         };
-        let mut loads: HashMap<Place, usize, FxBuildHasher> = HashMap::default();
+        let mut loads: HashMap<Storage, usize, FxBuildHasher> = HashMap::default();
         for (i, inst) in kernel.insts.iter().enumerate() {
             let pc = Pc(i as u32);
             inst.op.defs(&mut |r| {
@@ -109,7 +109,8 @@ impl<'k> Ways<'k> {
             let mut places = Vec::new();
             ways.places(&inst.op, true, |p| places.push(p));
             for place in places {
-                if matches!(place, Place::Cell(_) | Place::Local) && ways.local.last() != Some(&pc)
+                if matches!(place, Storage::Cell(_) | Storage::Local)
+                    && ways.local.last() != Some(&pc)
                 {
                     ways.local.push(pc);
                 }
@@ -119,9 +120,9 @@ impl<'k> Ways<'k> {
         }
         for (&place, loads) in &loads {
             let stores = match place {
-                Place::Cell(_) => continue,
-                Place::Local => ways.local.len(),
-                Place::Global(_) => {
+                Storage::Cell(_) => continue,
+                Storage::Local => ways.local.len(),
+                Storage::Global(_) => {
                     let stores = ways.stores.get(&place).map_or(0, Vec::len);
                     stores.saturating_mul(ways.barriers.len() + 1)
                 }
@@ -190,10 +191,10 @@ impl<'k> Ways<'k> {
                 others.for_each(|w| mark(*w));
             }
         };
-        let mut loads: FxHashSet<(Place, u32)> = FxHashSet::default();
+        let mut loads: FxHashSet<(Storage, u32)> = FxHashSet::default();
         let mut load = |at: Pc, work: &mut Vec<Pc>, marked: &mut Vec<bool>| {
             self.places(&self.kernel.insts[at.0 as usize].op, false, |place| {
-                let shared = matches!(place, Place::Shared | Place::Tensor);
+                let shared = matches!(place, Storage::Shared | Storage::Tensor);
                 let any = (shared && order == Order::Threads) || self.crowded.contains(&place);
                 let key = if any { 0 } else { at.0 };
                 if !loads.insert((place, key)) {
@@ -208,12 +209,12 @@ impl<'k> Ways<'k> {
                     }
                 };
                 match place {
-                    Place::Local => visit(&self.local),
-                    Place::Cell(_) => {
+                    Storage::Local => visit(&self.local),
+                    Storage::Cell(_) => {
                         visit(self.stores.get(&place).map_or(&[], Vec::as_slice));
-                        visit(self.stores.get(&Place::Local).map_or(&[], Vec::as_slice));
+                        visit(self.stores.get(&Storage::Local).map_or(&[], Vec::as_slice));
                     }
-                    Place::Global(_) => {
+                    Storage::Global(_) => {
                         let stores = self.stores.get(&place).map_or(&[][..], Vec::as_slice);
                         let seen: Vec<Pc> = stores
                             .iter()
@@ -245,7 +246,7 @@ impl<'k> Ways<'k> {
     }
 
     /// Calls `f` with each place that an operation reads, or writes.
-    fn places(&self, op: &Op, written: bool, mut f: impl FnMut(Place)) {
+    fn places(&self, op: &Op, written: bool, mut f: impl FnMut(Storage)) {
         let far = match op {
             Op::Ld { access, addr, .. } if !written => Some((access.space, addr.base)),
             Op::St { access, addr, .. } if written => Some((access.space, addr.base)),
@@ -255,15 +256,15 @@ impl<'k> Ways<'k> {
         };
         if let Some((Space::Global | Space::Generic, base)) = far {
             let arrays = self.pointers.origins(base).iter();
-            arrays.for_each(|o| f(Place::Global(*o)));
+            arrays.for_each(|o| f(Storage::Global(*o)));
         }
         let mut space = |space: Space| match space {
             Space::Generic => {
-                f(Place::Local);
-                f(Place::Shared);
+                f(Storage::Local);
+                f(Storage::Shared);
             }
-            Space::Local => f(Place::Local),
-            Space::Shared | Space::SharedCluster => f(Place::Shared),
+            Space::Local => f(Storage::Local),
+            Space::Shared | Space::SharedCluster => f(Storage::Shared),
             Space::Global | Space::Const | Space::Param => {}
         };
         match op {
@@ -276,18 +277,18 @@ impl<'k> Ways<'k> {
             Op::Atom { access, .. } => space(access.space),
             Op::Ldmatrix { space: s, .. } if !written => space(*s),
             Op::Stmatrix { space: s, .. } if written => space(*s),
-            Op::CpAsync { .. } if written => f(Place::Shared),
+            Op::CpAsync { .. } if written => f(Storage::Shared),
             Op::Async(op) => match &**op {
-                AsyncOp::Wgmma(_) if !written => f(Place::Shared),
+                AsyncOp::Wgmma(_) if !written => f(Storage::Shared),
                 AsyncOp::WmmaLoad { from: m, .. } if !written => space(m.space),
                 AsyncOp::WmmaStore { to: m, .. } if written => space(m.space),
                 AsyncOp::Tensor(op) => match &**op {
-                    TensorOp::Load { .. } if !written => f(Place::Tensor),
-                    TensorOp::Store { .. } if written => f(Place::Tensor),
+                    TensorOp::Load { .. } if !written => f(Storage::Tensor),
+                    TensorOp::Store { .. } if written => f(Storage::Tensor),
                     TensorOp::Mma(_) => {
-                        f(Place::Tensor);
+                        f(Storage::Tensor);
                         if !written {
-                            f(Place::Shared);
+                            f(Storage::Shared);
                         }
                     }
                     _ => {}
@@ -295,7 +296,7 @@ impl<'k> Ways<'k> {
                 AsyncOp::Bulk(op) => {
                     if let BulkOp::Copy(copy) = &**op {
                         if copy.fill == written || (written && copy.reduce.is_some()) {
-                            f(Place::Shared);
+                            f(Storage::Shared);
                         } else if let BulkFar::Run { space: s, .. } = &copy.far {
                             space(*s);
                         }
@@ -307,18 +308,25 @@ impl<'k> Ways<'k> {
         }
     }
 
-    fn cells(&self, space: Space, addr: &Addr, ty: NumTy, count: usize, mut f: impl FnMut(Place)) {
+    fn cells(
+        &self,
+        space: Space,
+        addr: &Addr,
+        ty: NumTy,
+        count: usize,
+        mut f: impl FnMut(Storage),
+    ) {
         for i in 0..count {
             match self.known.element(space, addr, i, ty) {
                 (Space::Local, Some(at)) => {
                     let last = at.saturating_add(i64::from(ty.bits().div_ceil(8)) - 1);
-                    (at.div_euclid(4)..=last.div_euclid(4)).for_each(|c| f(Place::Cell(c)));
+                    (at.div_euclid(4)..=last.div_euclid(4)).for_each(|c| f(Storage::Cell(c)));
                 }
-                (Space::Local, None) => f(Place::Local),
-                (Space::Shared | Space::SharedCluster, _) => f(Place::Shared),
+                (Space::Local, None) => f(Storage::Local),
+                (Space::Shared | Space::SharedCluster, _) => f(Storage::Shared),
                 (Space::Generic, _) => {
-                    f(Place::Local);
-                    f(Place::Shared);
+                    f(Storage::Local);
+                    f(Storage::Shared);
                 }
                 _ => {}
             }

@@ -12,7 +12,7 @@ use super::address::provenance::Prov;
 use super::machine::{Core, Machine, Spaces};
 use super::memory::{Initial, RegionKind, extend};
 use super::place::Target;
-use super::race::{Kind, SameWrite};
+use super::race::{AccessKind, SameWrite};
 use super::region::RegionId;
 use super::step::Under;
 use super::stop::Stop;
@@ -266,7 +266,7 @@ impl Machine<'_> {
         (w, pc): (usize, Pc),
         targets: &[Target],
         elems: (u32, u32),
-        kind: Kind,
+        kind: AccessKind,
         nc: bool,
     ) -> Result<Vec<(usize, SameWrite)>, Stop> {
         self.note_conditions(w, pc, targets, elems.0 * elems.1);
@@ -343,7 +343,8 @@ impl Machine<'_> {
                         .memory
                         .footprint
                         .add((a, pc), (kind, cond), sizes, who, offs);
-                    if kind == Kind::Write && !matches!(self.core.inst(pc).op, Op::St { .. }) {
+                    if kind == AccessKind::Write && !matches!(self.core.inst(pc).op, Op::St { .. })
+                    {
                         self.core
                             .memory
                             .note_rewrites(region, (a, sizes.1), mask, offs);
@@ -363,7 +364,11 @@ impl Machine<'_> {
                 }
             }
         }
-        if self.sync.strong.on && kind == Kind::Write && !cond && self.sync.order.agent.is_none() {
+        if self.sync.strong.on
+            && kind == AccessKind::Write
+            && !cond
+            && self.sync.order.agent.is_none()
+        {
             self.sync
                 .forget_observed((region, w, mask), offs, u64::from(elems.0 * elems.1));
         }
@@ -421,7 +426,7 @@ impl Machine<'_> {
         let mut offs = [0; LANES];
         if under.mask == 0
             && used == u32::MAX
-            && kind == Kind::Read
+            && kind == AccessKind::Read
             && !self.conditions.unused.has(pc)
             && !self.sync.order.by_value.has(pc)
             && let Some(landing) = self
@@ -443,7 +448,7 @@ impl Machine<'_> {
             self.core
                 .targets_or_chosen(who, access.space, addr, under, &mut chosen)?;
         let to = (access.space, addr.offset);
-        let plain = kind == Kind::Read;
+        let plain = kind == AccessKind::Read;
         chosen = self.spread_loads((w, pc), chosen, &mut targets, to, (size, plain))?;
         self.check(w, pc, &mut targets, size, false);
         // What is read for nothing is no access.

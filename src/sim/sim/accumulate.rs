@@ -9,7 +9,7 @@ use crate::kernel::{FloatOp, Fmt, IntOp, IntTy, RegId, Src};
 use crate::term::{BitsOp, Term, TermId};
 
 use super::machine::Core;
-use super::open::Kind;
+use super::open::SumKind;
 use super::val::{BITS_HEAD, Val, of_lane, open_head, open_sum, open_word, real_head, sum_head};
 use super::value::Values;
 use super::warp::{LANES, lanes};
@@ -94,7 +94,9 @@ impl Core<'_> {
         if alike(a, candidates, real)
             && alike(b, candidates, real)
             && alike(c, candidates, open)
-            && let Some(sum) = self.values.extend_together(Kind::Real, candidates, c, a, b)
+            && let Some(sum) = self
+                .values
+                .extend_together(SumKind::Real, candidates, c, a, b)
         {
             let first = open_word(open, sum);
             for (lane, word) in out.iter_mut().enumerate() {
@@ -184,7 +186,7 @@ impl Values {
             IntOp::Dp4a(sa, sb) => return self.packed_dot((sa, sb), v),
             _ => return None,
         };
-        let sum = self.append_as(Kind::Bits(width), sum, x, y)?;
+        let sum = self.append_as(SumKind::Bits(width), sum, x, y)?;
         Some(Val::Sum(width, sum))
     }
 
@@ -272,7 +274,7 @@ impl Core<'_> {
         let alike = alike(&x, candidates, BITS_HEAD)
             && alike(&y, candidates, BITS_HEAD)
             && alike(&sums, candidates, open);
-        let kind = Kind::Bits(width);
+        let kind = SumKind::Bits(width);
         if alike && let Some(sum) = self.values.extend_together(kind, candidates, &sums, &x, &y) {
             let first = open_word(open, sum);
             for (lane, word) in out.iter_mut().enumerate() {

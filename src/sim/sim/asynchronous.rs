@@ -11,7 +11,7 @@ use super::machine::{Core, Machine};
 use super::mbarrier::TOUCH;
 use super::place::Target;
 use super::proxy::Through;
-use super::race::Kind;
+use super::race::AccessKind;
 use super::region::SHARED;
 use super::step::{Flow, Under};
 use super::stop::Stop;
@@ -90,7 +90,7 @@ impl Machine<'_> {
                     return Err(Stop::Finding);
                 }
                 let kind = match op {
-                    AsyncOp::Init { .. } | AsyncOp::Inval { .. } => Kind::Write,
+                    AsyncOp::Init { .. } | AsyncOp::Inval { .. } => AccessKind::Write,
                     _ => TOUCH,
                 };
                 if let AsyncOp::Inval { .. } = op {

@@ -26,7 +26,7 @@ use super::float::flush;
 use super::machine::{Core, Machine};
 use super::memory::extend;
 use super::place::Target;
-use super::race::Kind;
+use super::race::AccessKind;
 use super::region::SHARED;
 use super::step::Under;
 use super::stop::Stop;
@@ -333,7 +333,7 @@ impl Machine<'_> {
             Some((op, fmt)) => (op, NumTy::Float(fmt)),
             None => (*op, plain_type(*op, access.ty)),
         };
-        let kind = Kind::Atomic {
+        let kind = AccessKind::Atomic {
             op: kind_op,
             ty: kind_ty,
             used,

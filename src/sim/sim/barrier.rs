@@ -81,7 +81,7 @@ pub struct Wake {
 
 /// Where lanes of a warp arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct ArrivalSite {
     /// The warp.
     pub warp: u32,
     /// The lanes.
@@ -143,9 +143,9 @@ pub struct Misuse {
     /// The barrier.
     pub barrier: u32,
     /// The earlier arrival, if two are involved.
-    pub earlier: Option<Place>,
+    pub earlier: Option<ArrivalSite>,
     /// The arrival.
-    pub later: Place,
+    pub later: ArrivalSite,
 }
 
 /// A barrier on which threads are blocked, or which has arrivals pending.
@@ -158,9 +158,9 @@ pub struct Blocked {
     /// True if a count was given.
     pub counted: bool,
     /// Warps that have arrived.
-    pub arrived: Vec<Place>,
+    pub arrived: Vec<ArrivalSite>,
     /// Lanes that wait for the other lanes of their warp.
-    pub partial: Vec<Place>,
+    pub partial: Vec<ArrivalSite>,
     /// Lanes that are neither here nor have exited.
     pub missing: Lanes,
     /// True if the count is the size of the CTA and only exited threads are missing: whether
@@ -171,7 +171,7 @@ pub struct Blocked {
 /// The arrival of a warp.
 #[derive(Clone, Hash)]
 struct Arrival {
-    place: Place,
+    place: ArrivalSite,
     at: Tick,
 }
 
@@ -180,7 +180,7 @@ struct Arrival {
 struct Partial {
     id: u32,
     count: Option<u32>,
-    place: Place,
+    place: ArrivalSite,
     aligned: bool,
     trues: u32,
 }
@@ -237,7 +237,7 @@ impl Barriers {
         clocks: &mut Clocks,
         wake: &mut Vec<Wake>,
     ) -> Result<(), Misuse> {
-        let place = Place {
+        let place = ArrivalSite {
             warp: a.warp,
             mask: a.mask,
             pc: a.pc,
@@ -277,7 +277,7 @@ impl Barriers {
         let again = named.last.iter().any(|e| e.place.warp == a.warp);
         if again && !named.waited.contains(&a.warp) {
             for lane in lanes(a.mask) {
-                let alone = Place {
+                let alone = ArrivalSite {
                     mask: 1 << lane,
                     ..place
                 };
@@ -482,7 +482,7 @@ impl Barriers {
     }
 
     /// When all threads have exited: the barriers that still wait for arrivals, and who arrived at each.
-    pub fn pending(&self) -> impl Iterator<Item = (u32, Place)> + '_ {
+    pub fn pending(&self) -> impl Iterator<Item = (u32, ArrivalSite)> + '_ {
         let named = self.named.iter().zip(0..);
         named.flat_map(|(n, id)| n.arrivals.iter().map(move |a| (id, a.place)))
     }
@@ -490,7 +490,7 @@ impl Barriers {
 
 impl Named {
     /// An arrival of the generation before that is not ordered before this one.
-    fn before(&self, place: Place, clocks: &Clocks) -> Option<Place> {
+    fn before(&self, place: ArrivalSite, clocks: &Clocks) -> Option<ArrivalSite> {
         if self.waited.contains(&place.warp) {
             return None;
         }

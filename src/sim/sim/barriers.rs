@@ -5,7 +5,7 @@ use crate::kernel::{BarKind, Op, Pc, Src};
 use crate::term::{BitsOp, TermId};
 
 use super::at::site;
-use super::barrier::{Arrive, Form, Misuse, Place, Wake};
+use super::barrier::{ArrivalSite, Arrive, Form, Misuse, Wake};
 use super::machine::{Core, Machine, Synchronisation};
 use super::stop::Stop;
 use super::val::Val;
@@ -71,7 +71,7 @@ impl Core<'_> {
     }
 
     fn misused(&mut self, m: Misuse) -> Result<(), Stop> {
-        let place = |p: &Place| site(p.pc, p.warp as usize, p.mask, "arrives");
+        let place = |p: &ArrivalSite| site(p.pc, p.warp as usize, p.mask, "arrives");
         let mut sites: Vec<Site> = m.earlier.iter().map(place).collect();
         sites.push(place(&m.later));
         let text = format!("barrier {}: {}", m.barrier, m.kind);

@@ -17,7 +17,7 @@ use super::int;
 
 /// What is known of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum OperandValue {
     /// Its bits.
     Bits(u64),
     /// That it is a finite constant, and whether that is zero.
@@ -111,7 +111,11 @@ impl Way<'_> {
     }
 
     /// Which bits of the result depend on bits of the operand; none if no bit does.
-    pub(super) fn through(&self, from: Extent, known: impl Fn(Src) -> Known) -> Option<Extent> {
+    pub(super) fn through(
+        &self,
+        from: Extent,
+        known: impl Fn(Src) -> OperandValue,
+    ) -> Option<Extent> {
         match *self {
             Way::Keep | Way::Shuffle => Some(from),
             Way::Into(at, n) => match from {
@@ -174,10 +178,10 @@ const U32: IntTy = IntTy {
 const TRIED: [u64; 5] = [0, u64::MAX, 0x9e37_79b9_7f4a_7c15, 0x1657_a5c3_6b2d_94e8, 1];
 
 /// What an operand may be, of which little is known.
-fn samples(known: Known) -> Vec<u64> {
+fn samples(known: OperandValue) -> Vec<u64> {
     match known {
-        Known::Bits(n) => vec![n],
-        Known::Finite { .. } | Known::Open => {
+        OperandValue::Bits(n) => vec![n],
+        OperandValue::Finite { .. } | OperandValue::Open => {
             vec![0x5bd1_e995_c2b2_ae35, 0x27d4_eb2f_1656_67b1]
         }
     }
@@ -191,7 +195,7 @@ fn tried(
     srcs: &[Src; 4],
     i: usize,
     bits: u64,
-    known: impl Fn(Src) -> Known,
+    known: impl Fn(Src) -> OperandValue,
 ) -> bool {
     let all: Vec<Vec<u64>> = srcs.iter().map(|s| samples(known(*s))).collect();
     (0..2).any(|round| {
@@ -224,25 +228,25 @@ fn selects_bits(op: IntOp) -> bool {
 }
 
 /// True if a known number makes one result of every other operand: infinities and what is no number, and zero as a factor.
-fn absorbs(fmt: Fmt, known: Known, factor: bool) -> bool {
+fn absorbs(fmt: Fmt, known: OperandValue, factor: bool) -> bool {
     let (bits, infinite) = match (fmt, known) {
-        (_, Known::Open) => return false,
-        (_, Known::Finite { zero }) => return zero && factor,
-        (Fmt::F16, Known::Bits(n)) => (n & 0x7fff, 0x7c00),
-        (Fmt::Bf16, Known::Bits(n)) => (n & 0x7fff, 0x7f80),
-        (Fmt::F32 | Fmt::Tf32, Known::Bits(n)) => (n & 0x7fff_ffff, 0x7f80_0000),
-        (Fmt::F64, Known::Bits(n)) => (n & !(1 << 63), 0x7ff0 << 48),
-        (_, Known::Bits(_)) => return true,
+        (_, OperandValue::Open) => return false,
+        (_, OperandValue::Finite { zero }) => return zero && factor,
+        (Fmt::F16, OperandValue::Bits(n)) => (n & 0x7fff, 0x7c00),
+        (Fmt::Bf16, OperandValue::Bits(n)) => (n & 0x7fff, 0x7f80),
+        (Fmt::F32 | Fmt::Tf32, OperandValue::Bits(n)) => (n & 0x7fff_ffff, 0x7f80_0000),
+        (Fmt::F64, OperandValue::Bits(n)) => (n & !(1 << 63), 0x7ff0 << 48),
+        (_, OperandValue::Bits(_)) => return true,
     };
     bits >= infinite || factor && bits == 0
 }
 
 /// The same of packed numbers.
-fn absorbs_any(fmt: Fmt, lanes: u8, known: Known, factor: bool) -> bool {
+fn absorbs_any(fmt: Fmt, lanes: u8, known: OperandValue, factor: bool) -> bool {
     match known {
-        Known::Bits(n) if lanes > 1 => (0..u32::from(lanes)).any(|l| {
+        OperandValue::Bits(n) if lanes > 1 => (0..u32::from(lanes)).any(|l| {
             let part = n.checked_shr(l * fmt.bits()).unwrap_or(0) & int::mask(fmt.bits() as u8);
-            absorbs(fmt, Known::Bits(part), factor)
+            absorbs(fmt, OperandValue::Bits(part), factor)
         }),
         known => absorbs(fmt, known, factor),
     }
@@ -251,7 +255,7 @@ fn absorbs_any(fmt: Fmt, lanes: u8, known: Known, factor: bool) -> bool {
 /// Calls `f` with each result of an operation, each operand that it may depend on, and how it gets there.
 pub(super) fn carried(
     op: &Op,
-    known: &impl Fn(Src) -> Known,
+    known: &impl Fn(Src) -> OperandValue,
     f: &mut impl FnMut(RegId, RegId, Way<'_>),
 ) {
     let mut give = |dst: RegId, src: Src, way: Way<'_>| {
@@ -366,7 +370,11 @@ fn moved(op: &Op, give: &mut impl FnMut(RegId, Src, Way<'_>)) {
 }
 
 /// Gives the operands of arithmetic and of comparisons.
-fn computed(op: &Op, known: &impl Fn(Src) -> Known, give: &mut impl FnMut(RegId, Src, Way<'_>)) {
+fn computed(
+    op: &Op,
+    known: &impl Fn(Src) -> OperandValue,
+    give: &mut impl FnMut(RegId, Src, Way<'_>),
+) {
     match op {
         Op::Int {
             op,
@@ -428,7 +436,7 @@ fn floats(
     op: FloatOp,
     (src_fmt, fmt, lanes): (Fmt, Fmt, u8),
     src: &[Src],
-    known: &impl Fn(Src) -> Known,
+    known: &impl Fn(Src) -> OperandValue,
     mut give: impl FnMut(Src, Way<'_>),
 ) {
     let safe = matches!(op, FloatOp::Mul | FloatOp::Min | FloatOp::Max);
@@ -473,7 +481,7 @@ fn compared(
     dst: RegId,
     (cmp, ty): (Cmp, NumTy),
     (a, b): (Src, Src),
-    known: &impl Fn(Src) -> Known,
+    known: &impl Fn(Src) -> OperandValue,
     give: &mut impl FnMut(RegId, Src, Way<'_>),
 ) {
     match ty {
@@ -620,7 +628,7 @@ fn none_at_once(op: &AsyncOp) {
 mod tests {
     use super::*;
 
-    fn of(op: IntOp, i: usize, other: Known, from: Extent) -> Option<Extent> {
+    fn of(op: IntOp, i: usize, other: OperandValue, from: Extent) -> Option<Extent> {
         let srcs = [
             Src::Reg(RegId(0)),
             Src::Reg(RegId(1)),
@@ -628,8 +636,8 @@ mod tests {
             Src::Imm(0),
         ];
         let known = |s: Src| match s {
-            Src::Imm(n) => Known::Bits(n),
-            Src::Reg(r) if r.0 as usize == i => Known::Open,
+            Src::Imm(n) => OperandValue::Bits(n),
+            Src::Reg(r) if r.0 as usize == i => OperandValue::Open,
             _ => other,
         };
         Way::Int(op, U32, 1, &srcs, i).through(from, known)
@@ -639,16 +647,16 @@ mod tests {
     fn an_operand_that_makes_no_difference_is_not_followed() {
         let whole = Extent::At(0, 32);
         for (op, other, followed) in [
-            (IntOp::And, Known::Bits(0), false),
-            (IntOp::And, Known::Bits(1), true),
-            (IntOp::And, Known::Open, true),
-            (IntOp::Or, Known::Bits(0xffff_ffff), false),
-            (IntOp::MulLo, Known::Bits(0), false),
-            (IntOp::Add, Known::Bits(7), true),
-            (IntOp::Shl, Known::Bits(32), false),
-            (IntOp::Shr, Known::Bits(31), true),
-            (IntOp::Min, Known::Bits(0), false),
-            (IntOp::Rem, Known::Bits(1), false),
+            (IntOp::And, OperandValue::Bits(0), false),
+            (IntOp::And, OperandValue::Bits(1), true),
+            (IntOp::And, OperandValue::Open, true),
+            (IntOp::Or, OperandValue::Bits(0xffff_ffff), false),
+            (IntOp::MulLo, OperandValue::Bits(0), false),
+            (IntOp::Add, OperandValue::Bits(7), true),
+            (IntOp::Shl, OperandValue::Bits(32), false),
+            (IntOp::Shr, OperandValue::Bits(31), true),
+            (IntOp::Min, OperandValue::Bits(0), false),
+            (IntOp::Rem, OperandValue::Bits(1), false),
         ] {
             assert_eq!(
                 of(op, 0, other, whole).is_some(),
@@ -657,13 +665,16 @@ mod tests {
             );
         }
         // The upper half is shifted out.
-        assert_eq!(of(IntOp::Shl, 0, Known::Bits(16), Extent::At(16, 16)), None);
-        assert!(of(IntOp::Shr, 0, Known::Bits(16), Extent::At(16, 16)).is_some());
-        let half = Way::From(0, 16).through(Extent::At(16, 16), |_| Known::Open);
+        assert_eq!(
+            of(IntOp::Shl, 0, OperandValue::Bits(16), Extent::At(16, 16)),
+            None
+        );
+        assert!(of(IntOp::Shr, 0, OperandValue::Bits(16), Extent::At(16, 16)).is_some());
+        let half = Way::From(0, 16).through(Extent::At(16, 16), |_| OperandValue::Open);
         assert_eq!(half, None);
-        let packed = Way::Into(16, 16).through(Extent::Some, |_| Known::Open);
+        let packed = Way::Into(16, 16).through(Extent::Some, |_| OperandValue::Open);
         assert_eq!(packed, Some(Extent::At(16, 16)));
-        assert!(absorbs(Fmt::F32, Known::Bits(0x8000_0000), true));
-        assert!(!absorbs(Fmt::F32, Known::Bits(0x8000_0000), false));
+        assert!(absorbs(Fmt::F32, OperandValue::Bits(0x8000_0000), true));
+        assert!(!absorbs(Fmt::F32, OperandValue::Bits(0x8000_0000), false));
     }
 }

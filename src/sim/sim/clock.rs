@@ -44,7 +44,7 @@ pub use carried::Carried;
 use exit::Exits;
 pub use known::{Known, join};
 pub use layer::{Heard, Layer};
-pub use shape::{Shape, lanes};
+pub use shape::{RankShape, lanes};
 pub use snapshot::Snapshot;
 
 /// Most warps in a CTA.
@@ -82,7 +82,7 @@ impl Hash for Tick {
 /// The clocks of all threads and agents of a CTA.
 #[derive(Clone)]
 pub struct Clocks {
-    shape: Shape,
+    shape: RankShape,
     now: u32,
     floor: u32,
     live: Lanes,
@@ -143,7 +143,7 @@ impl Hash for Clocks {
 
 impl Clocks {
     /// All threads live, nothing known.
-    pub fn new(shape: Shape) -> Clocks {
+    pub fn new(shape: RankShape) -> Clocks {
         let warps = shape.warps() as usize;
         let live = (0..warps as u32).map(|w| shape.members(w)).collect();
         Clocks {
@@ -165,7 +165,7 @@ impl Clocks {
     }
 
     /// The shape of the CTA.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> RankShape {
         self.shape
     }
 

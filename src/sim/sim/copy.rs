@@ -19,7 +19,7 @@ use super::warp::LANES;
 mod exec;
 
 /// A number of bytes, and the condition under which it is the one.
-type Part = (TermId, u64);
+type PossibleLength = (TermId, u64);
 
 /// Copies that one instruction of a warp issued and that are not waited for yet.
 #[derive(Clone, Copy, Debug, Hash)]

@@ -25,7 +25,7 @@ use crate::sim::state::recorded;
 
 use super::Tid;
 use super::clock::{Clocks, Snapshot};
-use super::race::Kind;
+use super::race::AccessKind;
 use super::region::RegionId;
 
 /// What fences and flags have published.
@@ -64,13 +64,13 @@ impl Fences {
     }
 
     /// What a load or store is to the race rule.
-    pub(super) fn kind(&self, access: &Access, write: bool) -> Kind {
+    pub(super) fn kind(&self, access: &Access, write: bool) -> AccessKind {
         let strong = access.sem != Sem::Weak || self.present && access.volatile;
         match (strong, write) {
-            (false, false) => Kind::Read,
-            (false, true) => Kind::Write,
-            (true, false) => Kind::StrongRead,
-            (true, true) => Kind::StrongWrite,
+            (false, false) => AccessKind::Read,
+            (false, true) => AccessKind::Write,
+            (true, false) => AccessKind::StrongRead,
+            (true, true) => AccessKind::StrongWrite,
         }
     }
 
@@ -93,13 +93,16 @@ impl Fences {
         clocks: &mut Clocks,
         t: Tid,
         (region, off, bytes): (RegionId, u64, u32),
-        (kind, sem): (Kind, Sem),
+        (kind, sem): (AccessKind, Sem),
     ) {
         if !self.present {
             return;
         }
-        let reads = matches!(kind, Kind::StrongRead | Kind::Atomic { used: true, .. });
-        let exchanges = matches!(kind, Kind::Atomic { .. });
+        let reads = matches!(
+            kind,
+            AccessKind::StrongRead | AccessKind::Atomic { used: true, .. }
+        );
+        let exchanges = matches!(kind, AccessKind::Atomic { .. });
         let words = off / 4..(off + u64::from(bytes)).div_ceil(4);
         if reads {
             let list = self.seen.entry(t).or_default();

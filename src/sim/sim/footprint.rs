@@ -15,7 +15,7 @@ use std::collections::hash_map::Entry;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::race::Kind;
+use super::race::AccessKind;
 use super::warp::{LANES, lanes};
 use super::{Step, Tid};
 use crate::kernel::Pc;
@@ -141,7 +141,7 @@ impl Bitmap {
 /// Bytes that one instruction touched in one array.
 #[derive(Clone, Debug)]
 struct Touched {
-    kind: Kind,
+    kind: AccessKind,
     words: Bitmap,
     bytes: Bitmap,
     /// Size of the elements that were accessed.
@@ -167,7 +167,7 @@ pub struct Access {
     /// The instruction.
     pub pc: Pc,
     /// What it did.
-    pub kind: Kind,
+    pub kind: AccessKind,
     /// True if input data decides whether it happens.
     pub conditional: bool,
     /// Size of the elements in bytes.
@@ -207,7 +207,7 @@ impl Footprint {
     pub fn add(
         &mut self,
         (array, pc): (ArrayId, Pc),
-        (kind, conditional): (Kind, bool),
+        (kind, conditional): (AccessKind, bool),
         (elem, size): (u32, u64),
         (first, mask): (u32, u32),
         offsets: &[u64; LANES],
@@ -349,7 +349,7 @@ pub fn union(mut list: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
 mod tests {
     use super::*;
 
-    fn add(f: &mut Footprint, array: u32, pc: u32, kind: Kind, size: u64, places: &[u64]) {
+    fn add(f: &mut Footprint, array: u32, pc: u32, kind: AccessKind, size: u64, places: &[u64]) {
         let mut offsets = [0; LANES];
         offsets[..places.len()].copy_from_slice(places);
         let mask = ((1u64 << places.len()) - 1) as u32;
@@ -367,7 +367,7 @@ mod tests {
     fn noted(places: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let mut f = Footprint::new(&noting(&[]));
         for &(off, size) in places {
-            add(&mut f, 0, 3, Kind::Write, size, &[off]);
+            add(&mut f, 0, 3, AccessKind::Write, size, &[off]);
         }
         let list = f.accesses();
         assert_eq!(list.len(), 1);
@@ -389,7 +389,7 @@ mod tests {
     fn reads_of_other_arrays_are_not_kept() {
         let mut f = Footprint::new(&noting(&[1]));
         for a in [0, 1] {
-            add(&mut f, a, 0, Kind::Read, 4, &[8]);
+            add(&mut f, a, 0, AccessKind::Read, 4, &[8]);
         }
         let arrays: Vec<ArrayId> = f.accesses().iter().map(|a| a.array).collect();
         assert_eq!(arrays, [ArrayId(1)]);
@@ -407,9 +407,9 @@ mod tests {
             ..Noting::default()
         });
         assert!(f.on());
-        add(&mut f, 0, 1, Kind::Read, 4, &[0, 4, 8, 12]);
+        add(&mut f, 0, 1, AccessKind::Read, 4, &[0, 4, 8, 12]);
         assert!(f.seen().is_none());
-        add(&mut f, 0, 2, Kind::Read, 4, &[0, 4, 8, 12]);
+        add(&mut f, 0, 2, AccessKind::Read, 4, &[0, 4, 8, 12]);
         assert_eq!(f.seen().map(|s| s.thread), Some(Tid(2)));
     }
 }

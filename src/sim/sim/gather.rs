@@ -110,7 +110,7 @@ impl Gathers {
 }
 
 /// Where a lane reads: the array's symbols, the distance of the first byte from the place.
-pub(crate) struct Found {
+pub(crate) struct LaneRead {
     symbols: ArrayId,
     distance: i64,
 }

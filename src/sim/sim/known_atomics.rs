@@ -15,7 +15,7 @@ use crate::spec::Role;
 use super::float::flush;
 use super::machine::{Machine, Threads};
 use super::memory::RegionKind;
-use super::race::Kind;
+use super::race::AccessKind;
 use super::region::SHARED;
 use super::step::Under;
 use super::stop::Stop;
@@ -41,7 +41,7 @@ impl Machine<'_> {
     pub(super) fn atomic_known(
         &mut self,
         (w, exec, pc): (usize, u32, Pc),
-        kind: Kind,
+        kind: AccessKind,
         under: &Under,
     ) -> Result<bool, Stop> {
         let Op::Atom {

@@ -32,7 +32,7 @@ use crate::term::ArrayId;
 
 use super::Side;
 use super::address::layout;
-use super::clock::Shape;
+use super::clock::RankShape;
 use super::cluster::Team;
 use super::cta::Inputs;
 use super::program::Program;
@@ -69,7 +69,7 @@ impl<'k> Machine<'k> {
             ..
         } = *inputs;
         let ctas = launch.team(inputs.mode.together);
-        let shape = Shape::several(launch.threads(), ctas.len() as u32)?;
+        let shape = RankShape::several(launch.threads(), ctas.len() as u32)?;
         let team = Team::new(ctas, shape, launch.cluster_ctas());
         let fixed = Fixed::new(inputs, program, team);
         let (program, team) = (&fixed.program, &fixed.team);

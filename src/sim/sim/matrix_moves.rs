@@ -25,7 +25,7 @@ use super::attribution::exec::of_both_views;
 use super::machine::{Core, Machine};
 use super::place::Target;
 use super::race::View;
-use super::race::{By, Kind, SameWrite};
+use super::race::{AccessKind, By, SameWrite};
 use super::step::Under;
 use super::stop::Stop;
 use super::val::Val;
@@ -94,7 +94,7 @@ impl Machine<'_> {
         (w, pc): (usize, Pc),
         count: usize,
         (space, addr): (Space, Addr),
-        kind: Kind,
+        kind: AccessKind,
     ) -> Result<Vec<Target>, Stop> {
         let mask = (u64::from(u32::MAX) >> (LANES - count)) as u32;
         let mut rows = self
@@ -125,7 +125,7 @@ impl Machine<'_> {
         rows: &[Target],
         registers: usize,
         (form, narrow): (MatrixForm, Option<u8>),
-        kind: Kind,
+        kind: AccessKind,
     ) -> Result<Conflicts, Stop> {
         let piece = piece(form);
         let size = piece.min(2);
@@ -174,8 +174,8 @@ impl Machine<'_> {
         at: (Space, Addr),
     ) -> Result<(), Stop> {
         let piece = piece(form);
-        let rows = self.matrix_rows((w, pc), form.rows(dsts.len()), at, Kind::Read)?;
-        self.order_rows((w, pc), &rows, dsts.len(), (form, narrow), Kind::Read)?;
+        let rows = self.matrix_rows((w, pc), form.rows(dsts.len()), at, AccessKind::Read)?;
+        self.order_rows((w, pc), &rows, dsts.len(), (form, narrow), AccessKind::Read)?;
         if narrow.is_some() {
             self.core.found.assumptions.insert(AssumptionKind::Machine.says("an element of four or six bits that `ldmatrix` widens stands in the low bits of its byte, \
                  with zeros above it"));
@@ -244,8 +244,9 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         // Elements are what is stored, and what conflicts are about.
         let size = piece(form).min(2);
-        let rows = self.matrix_rows((w, pc), form.rows(srcs.len()), at, Kind::Write)?;
-        let conflicts = self.order_rows((w, pc), &rows, srcs.len(), (form, None), Kind::Write)?;
+        let rows = self.matrix_rows((w, pc), form.rows(srcs.len()), at, AccessKind::Write)?;
+        let conflicts =
+            self.order_rows((w, pc), &rows, srcs.len(), (form, None), AccessKind::Write)?;
         // Where each element of each row is held: lane, register and first bit.
         let per_row = ROW / size;
         let mut held = vec![(0, 0, 0); rows.len() * per_row];

@@ -26,7 +26,7 @@ use crate::sim::state::recorded;
 use crate::term::TermId;
 
 use super::clock::{Actor, Carried, EventId, Snapshot, Tick};
-use super::race::Kind;
+use super::race::AccessKind;
 use heads::{Head, Published};
 use hints::Less;
 use party::{Issued, Party};
@@ -47,7 +47,7 @@ const WORD: NumTy = NumTy::Int(IntTy {
 });
 
 /// Operations on an object never race with each other, and do with plain accesses of it.
-pub(super) const TOUCH: Kind = Kind::Atomic {
+pub(super) const TOUCH: AccessKind = AccessKind::Atomic {
     op: AtomOp::Add,
     ty: WORD,
     used: false,

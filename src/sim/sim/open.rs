@@ -42,7 +42,7 @@ pub struct OpenSum {
 
 /// What is summed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SumKind {
     /// Reals.
     Real,
     /// Bits of a width, 32 or 64, modulo 2 to its power.

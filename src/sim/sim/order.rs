@@ -16,9 +16,9 @@ use crate::term::ArrayId;
 use super::Tid;
 use super::attribution::{Held, Rows};
 use super::by_value::ByValue;
-use super::clock::{Clocks, Shape};
+use super::clock::{Clocks, RankShape};
 use super::proxy::Through;
-use super::race::{self, By, Kind, Report, SameWrite, View};
+use super::race::{self, AccessKind, By, Report, SameWrite, View};
 use super::region::{RegionId, SHARED, region_of};
 use super::shadow::{Shadow, WarpAccess};
 use super::state::Unordered;
@@ -80,7 +80,7 @@ pub(super) struct Batch<'a> {
     /// Bytes of an element, and how many elements each lane accesses.
     pub elems: (u32, u32),
     /// What is done.
-    pub kind: Kind,
+    pub kind: AccessKind,
     /// Data decide whether it is.
     pub cond: bool,
     /// It is read through the non-coherent cache.
@@ -93,7 +93,7 @@ impl<'a> Batch<'a> {
         region: RegionId,
         offs: &'a [u64; LANES],
         elems: (u32, u32),
-        kind: Kind,
+        kind: AccessKind,
     ) -> Batch<'a> {
         Batch {
             region,
@@ -155,7 +155,7 @@ impl Order {
     /// Nothing has been accessed.
     pub(super) fn new(
         kernel: &Kernel,
-        shape: Shape,
+        shape: RankShape,
         regions: usize,
         warp_sync: bool,
         tracked: &FxHashSet<ArrayId>,

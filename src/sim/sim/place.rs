@@ -30,7 +30,7 @@ pub(super) struct Target {
 type Case = Option<(Option<TermId>, TermId)>;
 
 /// A known address of a lane: when it is the one, its number, and what it carries.
-struct Known {
+struct KnownAddress {
     cond: Option<TermId>,
     number: u64,
     prov: Prov,

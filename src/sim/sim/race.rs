@@ -54,7 +54,7 @@ pub struct RegionId(pub u32);
 /// What an access does. The scope of a strong one must contain the CTA, which every scope of
 /// PTX does; `volatile` counts as plain in kernels without fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum AccessKind {
     /// A plain load.
     Read,
     /// A plain store.
@@ -77,34 +77,34 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl AccessKind {
     /// Does it change memory?
     #[inline]
     pub fn writes(self) -> bool {
-        !matches!(self, Kind::Read | Kind::StrongRead)
+        !matches!(self, AccessKind::Read | AccessKind::StrongRead)
     }
 
     /// Is it strong in the sense of the memory model?
     #[inline]
     pub fn strong(self) -> bool {
-        !matches!(self, Kind::Read | Kind::Write)
+        !matches!(self, AccessKind::Read | AccessKind::Write)
     }
 
     /// A word for reports.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Read => "read",
-            Kind::Write => "write",
-            Kind::StrongRead => "strong read",
-            Kind::StrongWrite => "strong write",
-            Kind::Atomic { .. } => "atomic",
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::StrongRead => "strong read",
+            AccessKind::StrongWrite => "strong write",
+            AccessKind::Atomic { .. } => "atomic",
         }
     }
 
     /// Does the order of these two not matter? `exch`, `inc` and `dec` commute only with themselves
     /// at one operand.
-    fn commutes(self, other: Kind) -> bool {
-        let Kind::Atomic {
+    fn commutes(self, other: AccessKind) -> bool {
+        let AccessKind::Atomic {
             op,
             used: false,
             operand,
@@ -154,7 +154,7 @@ pub enum Rule {
 
 /// The rule for kinds alone; `same` says that the elements have the same offset and size.
 #[inline]
-pub fn rule(a: Kind, b: Kind, same: bool) -> Rule {
+pub fn rule(a: AccessKind, b: AccessKind, same: bool) -> Rule {
     if !a.writes() && !b.writes() {
         Rule::Fine
     } else if a.strong() && b.strong() && same {
@@ -163,7 +163,7 @@ pub fn rule(a: Kind, b: Kind, same: bool) -> Rule {
         } else {
             Rule::Bad(Conflict::Strong)
         }
-    } else if same && a == Kind::Write && b == Kind::Write {
+    } else if same && a == AccessKind::Write && b == AccessKind::Write {
         Rule::SameBytes
     } else {
         Rule::Bad(Conflict::Race)
@@ -185,7 +185,7 @@ pub struct Party {
     /// The instruction.
     pub pc: Pc,
     /// What it does.
-    pub kind: Kind,
+    pub kind: AccessKind,
 }
 
 /// All pairs of two instructions with the same trouble.

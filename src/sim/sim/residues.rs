@@ -12,7 +12,7 @@
 //! Not claimed: that a kernel whose runs differ is wrong. A defect of the run with all residues 0 is one, because an
 //! assembler may put each variable at a multiple of any power of two.
 
-use crate::explore::{Reason, Refinement, Step};
+use crate::explore::{Next, Reason, Refinement};
 use crate::term::{Term, TermId};
 
 use super::address::pins::{Asked, Pins};
@@ -54,20 +54,20 @@ impl Refinement<OneCta<'_>> for Residues {
         Reason::Residues
     }
 
-    fn look(&mut self, _: &OneCta, known: &mut Knowledge, mut ran: Ran) -> Step<Ran> {
+    fn look(&mut self, _: &OneCta, known: &mut Knowledge, mut ran: Ran) -> Next<Ran> {
         // Choices of strong accesses, and ways at branches, are followed from run to run elsewhere.
         let is_followed = known.order.is_some() || known.found.path.is_some();
         if ran.obstacle.is_some() || is_followed || self.at == At::Done {
-            return Step::Pass(ran);
+            return Next::Pass(ran);
         }
         self.asked.extend(std::mem::take(&mut ran.asked));
         let outcome = std::mem::take(&mut ran.outcome);
         ran.outcome = match self.take(known, outcome) {
             Some(outcome) => outcome,
-            None => return Step::Again,
+            None => return Next::Again,
         };
         self.at = At::Done;
-        Step::Pass(ran)
+        Next::Pass(ran)
     }
 
     fn reset(&mut self, known: &mut Knowledge) {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::explore::{Reason, Refinement, Stage, Step, refined};
+use crate::explore::{Next, Reason, Refinement, Stage, refined};
 use crate::kernel::{Kernel, Op, Pc};
 use crate::spec::{Arrays, Bindings, Launch, Limits, Mode};
 use crate::term::{ArrayId, Term, TermId};
@@ -156,10 +156,10 @@ impl Refinement<OneCta<'_>> for Tracking {
         Reason::Tracking
     }
 
-    fn look(&mut self, _: &OneCta, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
+    fn look(&mut self, _: &OneCta, known: &mut Knowledge, ran: Ran) -> Next<Ran> {
         match ran.obstacle {
-            Some(Obstacle::Untracked(array)) if known.tracked.insert(array) => Step::Again,
-            _ => Step::Pass(ran),
+            Some(Obstacle::Untracked(array)) if known.tracked.insert(array) => Next::Again,
+            _ => Next::Pass(ran),
         }
     }
 
@@ -174,16 +174,16 @@ impl Refinement<OneCta<'_>> for WithValues {
         Reason::Values
     }
 
-    fn look(&mut self, _: &OneCta, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
+    fn look(&mut self, _: &OneCta, known: &mut Knowledge, ran: Ran) -> Next<Ran> {
         let open = match ran.obstacle {
             None => !found_nothing(&ran.outcome),
             Some(obstacle) => obstacle == Obstacle::Values,
         };
         if !known.without_values || !open {
-            return Step::Pass(ran);
+            return Next::Pass(ran);
         }
         known.without_values = false;
-        Step::Again
+        Next::Again
     }
 
     fn reset(&mut self, _: &mut Knowledge) {}

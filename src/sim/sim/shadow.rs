@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use super::Tid;
 use super::clock::{Actor, Clocks, Lanes, Layer, Tick, lanes};
 use super::race::View;
-use super::race::{By, Conflict, Kind, Party, RegionId, Report, Rule, SameWrite, rule};
+use super::race::{AccessKind, By, Conflict, Party, RegionId, Report, Rule, SameWrite, rule};
 use crate::kernel::Pc;
 
 mod cell;
@@ -56,7 +56,7 @@ pub struct WarpAccess<'a> {
     /// Number of consecutive elements of a lane.
     pub count: u8,
     /// What is done.
-    pub kind: Kind,
+    pub kind: AccessKind,
     /// True if it happens under a guard that depends on input data.
     pub conditional: bool,
     /// Whether it is each lane's own.
@@ -114,7 +114,7 @@ struct Access<'a> {
     base: u32,
     warp: u32,
     pc: Pc,
-    kind: Kind,
+    kind: AccessKind,
     conditional: bool,
     /// A plain unconditional access, which a cell can hold.
     plain: bool,
@@ -259,7 +259,7 @@ impl Shadow {
             for (i, cell) in cells.iter_mut().enumerate() {
                 let at = start + 4 * i as u64;
                 let done = match a.kind {
-                    Kind::Read => cell.read(a, group, &mut self.tables),
+                    AccessKind::Read => cell.read(a, group, &mut self.tables),
                     _ => cell.write(a, group, a.extent(at, start), &mut self.tables),
                 };
                 if !done {
@@ -297,7 +297,7 @@ impl Shadow {
                 let cell = page.cell(at);
                 let done = a.plain
                     && match a.kind {
-                        Kind::Read => cell.read(a, group, tables),
+                        AccessKind::Read => cell.read(a, group, tables),
                         _ => cell.write(a, group, a.extent(at, start), tables),
                     };
                 if !done {
@@ -460,7 +460,7 @@ fn slow(
     }
     among(a, at, extent, group, report);
     let extent = match a.kind {
-        Kind::Read => Extent::new(1, 0),
+        AccessKind::Read => Extent::new(1, 0),
         _ => extent,
     };
     let new = Entry {
@@ -522,10 +522,10 @@ fn compare(
             Rule::Fine => {}
             Rule::Bad(c) => {
                 let added = report.meet(weak(c), a.region, at, earlier, a.party(lane));
-                if added && a.kind == Kind::Read {
+                if added && a.kind == AccessKind::Read {
                     report.add_reader(a.pc, t);
                 }
-                if added && e.kind == Kind::Read {
+                if added && e.kind == AccessKind::Read {
                     let races =
                         |l: &u32| a.clocks.unordered(base, 1 << l, Tick(e.tick), t).is_some();
                     for l in lanes(own).filter(races) {
@@ -548,7 +548,7 @@ fn compare(
                         && a.touches(other, at),
                     current: list[i + 1..].iter().all(|l| {
                         !l.kind.writes()
-                            || (l.kind == Kind::Write && l.extent == extent && !l.conditional)
+                            || (l.kind == AccessKind::Write && l.extent == extent && !l.conditional)
                     }),
                     otherwise: weak(Conflict::Race),
                     view: View::Both,

@@ -18,7 +18,7 @@ use super::address::provenance::{BaseId, Prov};
 use super::machine::{Core, Machine};
 use super::memory::RegionKind;
 use super::place::{Target, local_stride};
-use super::race::{Conflict, Kind, SameWrite};
+use super::race::{AccessKind, Conflict, SameWrite};
 use super::region::{LOCAL, RegionId};
 use super::step::Under;
 use super::stop::Stop;
@@ -279,7 +279,7 @@ impl Machine<'_> {
                 let batch = Batch::of(region, &offs, elems, kind);
                 let found = self.order_batch(At { w, exec, pc }, &batch)?;
                 let simple = found.is_empty() && !self.sync.order.by_value.on();
-                if simple && kind == Kind::Write && self.core.is_plain(region) {
+                if simple && kind == AccessKind::Write && self.core.is_plain(region) {
                     self.core
                         .store_lanes(At { w, exec, pc }, region, &offs, srcs, elem);
                     return Ok(());
@@ -377,7 +377,7 @@ impl Machine<'_> {
         (w, pc): (usize, Pc),
         targets: &[Target],
         elems: (u32, u32),
-        kind: Kind,
+        kind: AccessKind,
         access: &Access,
     ) {
         if !kind.strong() || !self.sync.fences.present {

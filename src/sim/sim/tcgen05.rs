@@ -12,7 +12,7 @@ use super::DefectKind;
 use super::clock::Actor;
 use super::machine::{Core, Machine};
 use super::proxy::Through;
-use super::race::Kind;
+use super::race::AccessKind;
 use super::step::{Flow, Under};
 use super::stop::Stop;
 use super::tensor_memory::{COLUMNS, ROWS, Touch};
@@ -221,7 +221,7 @@ impl Machine<'_> {
             .targets(At { w, exec: 1, pc }, space, addr, &Under::none())?;
         self.check(w, pc, &mut to, 4, true);
         self.sync.order.through = Through::Word;
-        let conflicts = self.order_accesses((w, pc), &to, (4, 1), Kind::Write, false);
+        let conflicts = self.order_accesses((w, pc), &to, (4, 1), AccessKind::Write, false);
         self.sync.order.through = Through::Thread;
         for (_, c) in &conflicts? {
             self.sync.add_race(c.otherwise, c);

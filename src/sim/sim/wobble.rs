@@ -92,12 +92,12 @@ pub(crate) fn is_approximate(op: FloatOp, mods: &FloatMods) -> bool {
 
 /// The next encoding, up or down in magnitude; zeros, infinities and NaN stay, and nothing becomes infinite.
 pub(crate) fn neighbour(fmt: Fmt, bits: u64, up: bool) -> u64 {
-    let number::Value::Finite { .. } = number::decode(fmt, bits).value else {
+    let number::Decoded::Finite { .. } = number::decode(fmt, bits).value else {
         return bits;
     };
     let next = if up { bits + 1 } else { bits - 1 };
     match number::decode(fmt, next).value {
-        number::Value::Finite { .. } => next,
+        number::Decoded::Finite { .. } => next,
         _ => bits,
     }
 }

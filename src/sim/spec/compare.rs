@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::Launch;
 use super::binding::{Key, ParamKey};
-use super::sizes::expr::{Expr, Step};
+use super::sizes::expr::{Expr, ExprStep};
 use crate::term::ArrayId;
 
 /// A comparison of two integer expressions.
@@ -71,7 +71,7 @@ pub enum Size {
 
 /// What is known of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum ParameterValue {
     /// It is bound.
     Number(i64),
     /// It has no value, and is the element of this array.
@@ -167,20 +167,22 @@ impl Comparison {
     pub(super) fn settle(
         &self,
         launches: &[&Launch],
-        value: impl Fn(usize, &Key) -> Option<Known>,
+        value: impl Fn(usize, &Key) -> Option<ParameterValue>,
     ) -> Result<Option<Narrowed>, String> {
         let mut values = Vec::new();
         let mut open = None;
         for (i, o) in self.operands.iter().enumerate() {
             let known = match o {
-                Operand::Size(side, what, at) => Known::Number(size(launches, *side, *what, *at)?),
+                Operand::Size(side, what, at) => {
+                    ParameterValue::Number(size(launches, *side, *what, *at)?)
+                }
                 Operand::Param(key) => (0..launches.len())
                     .find_map(|side| value(side, key))
                     .ok_or_else(|| format!("`{key}` is no integer parameter"))?,
             };
             values.push(match known {
-                Known::Number(v) => v,
-                Known::Symbol(array) => {
+                ParameterValue::Number(v) => v,
+                ParameterValue::Symbol(array) => {
                     if open.replace((i, array)).is_some_and(|(_, a)| a != array) {
                         return Err(NOT_BUILT.into());
                     }
@@ -194,8 +196,8 @@ impl Comparison {
                 false => Err("the bindings and the launch say otherwise".into()),
             };
         };
-        let is_it = |e: &Expr<usize>| e.steps().eq([&Step::Named(i)]);
-        let uses = |e: &Expr<usize>| e.steps().any(|s| *s == Step::Named(i));
+        let is_it = |e: &Expr<usize>| e.steps().eq([&ExprStep::Named(i)]);
+        let uses = |e: &Expr<usize>| e.steps().any(|s| *s == ExprStep::Named(i));
         let (op, other) = match (is_it(&self.left), is_it(&self.right)) {
             (true, false) if !uses(&self.right) => (self.relation, &self.right),
             (false, true) if !uses(&self.left) => (self.relation.turned(), &self.left),

@@ -14,7 +14,7 @@ use crate::term::ArrayId;
 use crate::term::facts::{Elements, Facts, Numbers};
 
 use super::binding::Key;
-use super::compare::{Comparison, Known};
+use super::compare::{Comparison, ParameterValue};
 use super::pairing::{find, list_params};
 use super::variables::{list_variables, variable};
 use super::{Array, ElemTy, Setup, SpecError, Value};
@@ -454,9 +454,9 @@ fn compared(
         match value {
             Value::Bits(v) => {
                 let bytes = field_bytes(kernels[side], fields, key)?;
-                Some(Known::Number(crate::term::sext(v, bytes * 8)))
+                Some(ParameterValue::Number(crate::term::sext(v, bytes * 8)))
             }
-            Value::Symbol(a) => Some(Known::Symbol(a)),
+            Value::Symbol(a) => Some(ParameterValue::Symbol(a)),
             Value::Pointer(..) | Value::Map(..) => None,
         }
     };

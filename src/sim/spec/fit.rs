@@ -9,7 +9,7 @@ use super::binding::{Arg, ArgValue, ArrayDecl, View};
 use super::field_type::{NoType, Reading, agree, bits_of, contradicted, readings};
 use super::manifest::KernelSpec;
 use super::pair::clash;
-use super::pairing::{Pair, Part, Target, targets};
+use super::pairing::{ByteRange, Pair, Target, targets};
 use super::usage::ParamUses;
 use super::{ElemTy, SpecError};
 
@@ -48,7 +48,7 @@ impl Piece {
 
     /// What of the piece lies in a part of its parameter, with its offset in the part; a bound
     /// piece lies in one part as a whole.
-    pub(super) fn within(&self, part: Part) -> Option<Piece> {
+    pub(super) fn within(&self, part: ByteRange) -> Option<Piece> {
         let (start, end) = (self.offset.max(part.start), self.end().min(part.end()));
         (start < end).then(|| Piece {
             offset: start - part.start,
@@ -123,7 +123,7 @@ pub(super) fn bound_pieces(
         };
         let piece = fit.piece()?;
         let parts = pairs.iter().filter_map(|pair| pair[side]);
-        let inside = |part: &Part| part.start <= piece.offset && piece.end() <= part.end();
+        let inside = |part: &ByteRange| part.start <= piece.offset && piece.end() <= part.end();
         if !parts
             .filter(|part| part.param == p)
             .any(|part| inside(&part))

@@ -14,7 +14,7 @@ use super::usage::ParamUses;
 /// The text of a manifest for kernels, each with the path of its file.
 pub fn manifest(kernels: &[(String, Kernel)]) -> String {
     let mut out = String::from(HEAD);
-    let mut names = Names::default();
+    let mut names = EntryNames::default();
     for (file, kernel) in kernels {
         let name = names.unique(&kernel.name, file);
         // Writing to a string cannot fail.
@@ -29,9 +29,9 @@ pub fn manifest(kernels: &[(String, Kernel)]) -> String {
 
 /// Names of entries, no two of which may be the same.
 #[derive(Default)]
-struct Names(std::collections::HashSet<String>);
+struct EntryNames(std::collections::HashSet<String>);
 
-impl Names {
+impl EntryNames {
     /// A name, with that of the file and then a number behind it where it is taken.
     fn unique(&mut self, name: &str, file: &str) -> String {
         let stem = std::path::Path::new(file).file_stem();

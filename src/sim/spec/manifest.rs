@@ -237,15 +237,15 @@ impl<'de> Deserialize<'de> for ArgText {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Value {
+        enum Written {
             Int(i64),
             Float(f64),
             Text(String),
         }
-        Ok(ArgText(match Value::deserialize(d)? {
-            Value::Int(v) => v.to_string(),
-            Value::Float(v) => format!("{v:?}"),
-            Value::Text(text) => text,
+        Ok(ArgText(match Written::deserialize(d)? {
+            Written::Int(v) => v.to_string(),
+            Written::Float(v) => format!("{v:?}"),
+            Written::Text(text) => text,
         }))
     }
 }

@@ -12,7 +12,7 @@ use crate::kernel::ParamKind;
 
 use super::field_type::{agree, readings};
 use super::fit::{Bound, Piece, Side, show_type};
-use super::pairing::{Pair, Part, Target, find, targets};
+use super::pairing::{ByteRange, Pair, Target, find, targets};
 use super::{ElemTy, SpecError};
 
 /// An error for the first number that only one of two kernels is given, or that means two things.
@@ -35,7 +35,7 @@ fn paired(sides: &[Side], pairs: &[Pair], bound: &[Vec<Vec<Piece>>]) -> Result<(
         let &[Some(a), Some(b)] = pair else { continue };
         let parts = [a, b];
         let pieces = |side: usize| {
-            let part: Part = parts[side];
+            let part: ByteRange = parts[side];
             let all = bound[side][part.param].iter();
             all.filter_map(move |p| p.within(part))
         };
@@ -53,7 +53,7 @@ fn paired(sides: &[Side], pairs: &[Pair], bound: &[Vec<Vec<Piece>>]) -> Result<(
     Ok(())
 }
 
-fn error(sides: &[Side], parts: [Part; 2], side: usize, piece: &Piece) -> SpecError {
+fn error(sides: &[Side], parts: [ByteRange; 2], side: usize, piece: &Piece) -> SpecError {
     let name = |s: usize| {
         let param = &sides[s].kernel.params[parts[s].param];
         match parts[s].start + piece.offset {

@@ -30,7 +30,7 @@ use super::names::{self, Names};
 use super::numbers::{Number, Unbound};
 use super::one_sided;
 use super::only;
-use super::pairing::{Pair, Part, Target, list_params, pair_up};
+use super::pairing::{ByteRange, Pair, Target, list_params, pair_up};
 use super::sequence;
 use super::usage::ParamUses;
 use super::variables::{self, list_variables};
@@ -274,9 +274,9 @@ impl Table {
         first: usize,
         pair: &Pair,
     ) -> Result<(), SpecError> {
-        let present: Vec<(usize, Part)> = (0..2).filter_map(|s| Some((s, pair[s]?))).collect();
+        let present: Vec<(usize, ByteRange)> = (0..2).filter_map(|s| Some((s, pair[s]?))).collect();
         // Offsets are those in the part, so that both sides have the same.
-        let of_part = |drafts: &[Draft], side: usize, part: Part| -> Vec<Piece> {
+        let of_part = |drafts: &[Draft], side: usize, part: ByteRange| -> Vec<Piece> {
             let all = drafts[side].pieces[part.param].iter();
             all.filter_map(|piece| piece.within(part)).collect()
         };

@@ -1,7 +1,7 @@
 //! Which bytes of the reference's parameters stand for which of the optimized kernel's.
 //!
 //! Source: the section "Bindings" of the command-line contract. `--map` pairs whole parameters or
-//! fields; the rest is paired by position where the types are the same. A [`Part`] is a whole
+//! fields; the rest is paired by position where the types are the same. A [`ByteRange`] is a whole
 //! parameter or a range of its bytes. A binding of `--arg` is for the bytes that its key names in the
 //! reference and for their partner; [`targets`] says where that is in each kernel.
 //!
@@ -16,7 +16,7 @@ use super::fit::{Side, show_type};
 
 /// A range of bytes of one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct ByteRange {
     /// Index of the parameter.
     pub param: usize,
     /// First byte.
@@ -25,13 +25,13 @@ pub(super) struct Part {
     pub bytes: u32,
 }
 
-impl Part {
+impl ByteRange {
     /// The byte after the last.
     pub(super) fn end(self) -> u32 {
         self.start.saturating_add(self.bytes)
     }
 
-    fn meets(self, other: Part) -> bool {
+    fn meets(self, other: ByteRange) -> bool {
         self.param == other.param && self.start < other.end() && other.start < self.end()
     }
 
@@ -41,7 +41,7 @@ impl Part {
 }
 
 /// Bytes of the reference, or of the only kernel, and of the optimized kernel.
-pub(super) type Pair = [Option<Part>; 2];
+pub(super) type Pair = [Option<ByteRange>; 2];
 
 /// The index of the parameter that a key names.
 pub(super) fn find(kernel: &Kernel, key: &Key) -> Option<usize> {
@@ -76,7 +76,7 @@ pub(super) fn list_params(kernel: &Kernel) -> String {
 
 /// The parameters of one kernel, or of a pair cut into parts that stand for each other.
 pub(super) fn pair_up(sides: &[Side], map: &[(Key, Key)]) -> Result<Vec<Pair>, SpecError> {
-    let whole = |kernel: &Kernel, p: usize| Part {
+    let whole = |kernel: &Kernel, p: usize| ByteRange {
         param: p,
         start: 0,
         bytes: kernel.params[p].bytes,
@@ -110,7 +110,7 @@ pub(super) fn pair_up(sides: &[Side], map: &[(Key, Key)]) -> Result<Vec<Pair>, S
             [whole(reference.kernel, i), whole(optimized.kernel, j)]
         } else {
             let bytes = field_bytes([(reference, i, a), (optimized, j, b)]).ok_or_else(types)?;
-            [(i, a), (j, b)].map(|(param, key)| Part {
+            [(i, a), (j, b)].map(|(param, key)| ByteRange {
                 param,
                 start: key.offset.unwrap_or(0),
                 bytes,
@@ -142,7 +142,7 @@ fn rest(sides: &[Side], maps: &[Vec<bool>; 2], pairs: &mut Vec<Pair>) {
         let whole = |s: usize| matches!(free[s][..], [(0, end)] if end == bytes(s));
         let same = present == [true, true] && same_type(sides, maps, p, p);
         let part = |(start, end): (u32, u32)| {
-            Some(Part {
+            Some(ByteRange {
                 param: p,
                 start,
                 bytes: end - start,
@@ -177,7 +177,7 @@ fn rest(sides: &[Side], maps: &[Vec<bool>; 2], pairs: &mut Vec<Pair>) {
 /// The ranges of a parameter that no pair has.
 fn outside(pairs: &[Pair], side: usize, param: usize, bytes: u32) -> Vec<(u32, u32)> {
     let taken = pairs.iter().filter_map(|p| p[side]);
-    let mut taken: Vec<Part> = taken.filter(|q| q.param == param).collect();
+    let mut taken: Vec<ByteRange> = taken.filter(|q| q.param == param).collect();
     taken.sort_by_key(|q| q.start);
     let mut out = Vec::new();
     let mut at = 0;

@@ -15,7 +15,7 @@ use super::binding::{Key, View};
 use super::fit::{Bound, Piece};
 use super::manifest::KernelSpec;
 use super::pair::{Draft, Table};
-use super::pairing::{Part, find, list_params};
+use super::pairing::{ByteRange, find, list_params};
 use super::{Role, Value};
 
 /// What is said of a sequence as a whole: bindings for all launches name a parameter of one, and nothing pairs by
@@ -55,7 +55,7 @@ impl Table {
     pub(super) fn fits_sequence(
         &self,
         draft: &Draft,
-        part: Part,
+        part: ByteRange,
         piece: &Piece,
         is_pointer: bool,
     ) -> Result<(), SpecError> {

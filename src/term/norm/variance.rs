@@ -30,7 +30,7 @@ const LARGEST: usize = 1 << 16;
 
 /// A sum: a constant, terms with factors, and products with factors.
 #[derive(Default)]
-struct Form {
+struct QuadraticSum {
     constant: Option<Rat>,
     linear: Vec<(TermId, Rat)>,
     products: Vec<(Rat, TermId, TermId)>,
@@ -123,8 +123,8 @@ impl Normalizer<'_> {
 
     /// A term as a sum, down to the terms of `keep` and to what is no sum. Users come before operands,
     /// so that each term is met once, with all its factors added up.
-    fn form(&mut self, t: TermId, keep: &FxHashSet<TermId>) -> Option<Form> {
-        let mut form = Form::default();
+    fn form(&mut self, t: TermId, keep: &FxHashSet<TermId>) -> Option<QuadraticSum> {
+        let mut form = QuadraticSum::default();
         let mut open: BTreeMap<TermId, Rat> = BTreeMap::from([(t, Rat::ONE)]);
         let add = |open: &mut BTreeMap<TermId, Rat>, t: TermId, k: Rat| {
             let sum = open.entry(t).or_insert(Rat::int(0));
@@ -176,7 +176,7 @@ impl Normalizer<'_> {
     }
 
     /// The signs of a form, if what is left of each square is at least 0.
-    fn dominated(&mut self, form: Form, squared: &FxHashSet<TermId>) -> Option<Sign> {
+    fn dominated(&mut self, form: QuadraticSum, squared: &FxHashSet<TermId>) -> Option<Sign> {
         let half = Rat::Small(1, 2);
         let mut squares: Squares<Option<TermId>> = Squares::default();
         let mut rest = Sign::NONNEG;

@@ -8,7 +8,7 @@
 
 use crate::scalar::Fmt;
 
-use super::{Float, Value, precision};
+use super::{Decoded, Float, precision};
 
 /// Summands so far: multiples of 2^unit whose magnitudes are so many units together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,9 +21,9 @@ impl AnyOrder {
     /// With one more summand; `None` if some order of the sums may round, overflow or be flushed.
     pub fn with(self, x: Float, fmt: Fmt) -> Option<AnyOrder> {
         let (mantissa, exponent) = match x.value {
-            Value::Nan | Value::Infinite => return None,
-            Value::Zero => return Some(self),
-            Value::Finite { mantissa, exponent } => {
+            Decoded::Nan | Decoded::Infinite => return None,
+            Decoded::Zero => return Some(self),
+            Decoded::Finite { mantissa, exponent } => {
                 let zeros = mantissa.trailing_zeros();
                 (u128::from(mantissa >> zeros), exponent + zeros as i32)
             }

@@ -2,7 +2,9 @@
 
 use crate::scalar::{FloatMods, FloatOp, Fmt, Rnd};
 
-use super::{Exact, Float, Value, decode, directed, flushed, function, half, infinity, nan, zero};
+use super::{
+    Decoded, Exact, Float, decode, directed, flushed, function, half, infinity, nan, zero,
+};
 
 /// The operands of an operation, taken apart, with the format and rounding of the result.
 struct Case {
@@ -74,7 +76,7 @@ pub(super) fn clamped(fmt: Fmt, mods: &FloatMods, bits: u64) -> u64 {
         return bits;
     }
     let v = decode(fmt, bits);
-    let is_nan = v.value == Value::Nan;
+    let is_nan = v.value == Decoded::Nan;
     if is_nan && !mods.sat {
         return nan(fmt);
     }
@@ -151,7 +153,7 @@ fn general(op: FloatOp, formats: [Fmt; 3], mods: &FloatMods, bits: [u64; 3]) -> 
                 _ => case.inverse_root(upper),
             }?;
             Some(match decode(fmt, r).value {
-                Value::Nan => r,
+                Decoded::Nan => r,
                 _ => r & !0xffff_ffff,
             })
         }
@@ -177,7 +179,7 @@ fn general(op: FloatOp, formats: [Fmt; 3], mods: &FloatMods, bits: [u64; 3]) -> 
 
 const ONE: Float = Float {
     negative: false,
-    value: Value::Finite {
+    value: Decoded::Finite {
         mantissa: 1,
         exponent: 0,
     },
@@ -193,7 +195,7 @@ fn negated(x: Float) -> Float {
 /// The least or the largest of some numbers; a NaN is left out, or with `.NaN` the result. -0 is below +0.
 fn extremum(fmt: Fmt, mods: &FloatMods, least: bool, bits: &[u64]) -> Option<u64> {
     let sign = 1u64 << (fmt.bits() - 1);
-    let is_nan = |b: u64| decode(fmt, b).value == Value::Nan;
+    let is_nan = |b: u64| decode(fmt, b).value == Decoded::Nan;
     let mut best: Option<u64> = None;
     for &b in bits {
         let b = match mods.abs || mods.xorsign_abs {
@@ -248,14 +250,14 @@ impl Case {
 
     fn sum(&self, x: Float, y: Float) -> Option<u64> {
         match (x.value, y.value) {
-            (Value::Nan, _) | (_, Value::Nan) => self.nan(),
-            (Value::Infinite, Value::Infinite) if x.negative != y.negative => self.nan(),
-            (Value::Infinite, _) => self.infinity(x.negative),
-            (_, Value::Infinite) => self.infinity(y.negative),
-            (Value::Zero, Value::Zero) if x.negative == y.negative => self.zero(x.negative),
-            (Value::Zero, Value::Zero) => self.zero(self.cancelled()),
-            (Value::Zero, _) => self.round(y.exact()?),
-            (_, Value::Zero) => self.round(x.exact()?),
+            (Decoded::Nan, _) | (_, Decoded::Nan) => self.nan(),
+            (Decoded::Infinite, Decoded::Infinite) if x.negative != y.negative => self.nan(),
+            (Decoded::Infinite, _) => self.infinity(x.negative),
+            (_, Decoded::Infinite) => self.infinity(y.negative),
+            (Decoded::Zero, Decoded::Zero) if x.negative == y.negative => self.zero(x.negative),
+            (Decoded::Zero, Decoded::Zero) => self.zero(self.cancelled()),
+            (Decoded::Zero, _) => self.round(y.exact()?),
+            (_, Decoded::Zero) => self.round(x.exact()?),
             _ => self.added(x.exact()?, y.exact()?),
         }
     }
@@ -271,10 +273,10 @@ impl Case {
     fn product(&self, x: Float, y: Float) -> Option<u64> {
         let negative = x.negative != y.negative;
         match (x.value, y.value) {
-            (Value::Nan, _) | (_, Value::Nan) => self.nan(),
-            (Value::Infinite, Value::Zero) | (Value::Zero, Value::Infinite) => self.nan(),
-            (Value::Infinite, _) | (_, Value::Infinite) => self.infinity(negative),
-            (Value::Zero, _) | (_, Value::Zero) => self.zero(negative),
+            (Decoded::Nan, _) | (_, Decoded::Nan) => self.nan(),
+            (Decoded::Infinite, Decoded::Zero) | (Decoded::Zero, Decoded::Infinite) => self.nan(),
+            (Decoded::Infinite, _) | (_, Decoded::Infinite) => self.infinity(negative),
+            (Decoded::Zero, _) | (_, Decoded::Zero) => self.zero(negative),
             _ => self.round(multiply(x.exact()?, y.exact()?)),
         }
     }
@@ -283,17 +285,19 @@ impl Case {
         let negative = x.negative != y.negative;
         let of_product = |value| Float { negative, value };
         match (x.value, y.value) {
-            (Value::Nan, _) | (_, Value::Nan) => self.nan(),
-            (Value::Infinite, Value::Zero) | (Value::Zero, Value::Infinite) => self.nan(),
-            (Value::Infinite, _) | (_, Value::Infinite) => self.sum(of_product(Value::Infinite), z),
-            (Value::Zero, _) | (_, Value::Zero) => self.sum(of_product(Value::Zero), z),
+            (Decoded::Nan, _) | (_, Decoded::Nan) => self.nan(),
+            (Decoded::Infinite, Decoded::Zero) | (Decoded::Zero, Decoded::Infinite) => self.nan(),
+            (Decoded::Infinite, _) | (_, Decoded::Infinite) => {
+                self.sum(of_product(Decoded::Infinite), z)
+            }
+            (Decoded::Zero, _) | (_, Decoded::Zero) => self.sum(of_product(Decoded::Zero), z),
             _ => {
                 let product = multiply(x.exact()?, y.exact()?);
                 match z.value {
-                    Value::Nan => self.nan(),
-                    Value::Infinite => self.infinity(z.negative),
-                    Value::Zero => self.round(product),
-                    Value::Finite { .. } => self.added(product, z.exact()?),
+                    Decoded::Nan => self.nan(),
+                    Decoded::Infinite => self.infinity(z.negative),
+                    Decoded::Zero => self.round(product),
+                    Decoded::Finite { .. } => self.added(product, z.exact()?),
                 }
             }
         }
@@ -302,10 +306,10 @@ impl Case {
     fn quotient(&self, x: Float, y: Float) -> Option<u64> {
         let negative = x.negative != y.negative;
         match (x.value, y.value) {
-            (Value::Nan, _) | (_, Value::Nan) => self.nan(),
-            (Value::Infinite, Value::Infinite) | (Value::Zero, Value::Zero) => self.nan(),
-            (Value::Infinite, _) | (_, Value::Zero) => self.infinity(negative),
-            (_, Value::Infinite) | (Value::Zero, _) => self.zero(negative),
+            (Decoded::Nan, _) | (_, Decoded::Nan) => self.nan(),
+            (Decoded::Infinite, Decoded::Infinite) | (Decoded::Zero, Decoded::Zero) => self.nan(),
+            (Decoded::Infinite, _) | (_, Decoded::Zero) => self.infinity(negative),
+            (_, Decoded::Infinite) | (Decoded::Zero, _) => self.zero(negative),
             _ => {
                 let (a, b) = (x.exact()?, y.exact()?);
                 // The dividend has 127 bits, the divisor at most 64, the quotient at least 62.
@@ -323,11 +327,11 @@ impl Case {
 
     fn root(&self, x: Float) -> Option<u64> {
         match x.value {
-            Value::Nan => self.nan(),
-            Value::Zero => self.zero(x.negative),
+            Decoded::Nan => self.nan(),
+            Decoded::Zero => self.zero(x.negative),
             _ if x.negative => self.nan(),
-            Value::Infinite => self.infinity(false),
-            Value::Finite { .. } => {
+            Decoded::Infinite => self.infinity(false),
+            Decoded::Finite { .. } => {
                 let a = x.exact()?;
                 let mut shift = a.mantissa.leading_zeros() as i32;
                 shift -= (a.exponent - shift) & 1;
@@ -345,11 +349,11 @@ impl Case {
 
     fn inverse_root(&self, x: Float) -> Option<u64> {
         match x.value {
-            Value::Nan => self.nan(),
-            Value::Zero => self.infinity(x.negative),
+            Decoded::Nan => self.nan(),
+            Decoded::Zero => self.infinity(x.negative),
             _ if x.negative => self.nan(),
-            Value::Infinite => self.zero(false),
-            Value::Finite { .. } => self.round(function::inverse_root(x.exact()?)),
+            Decoded::Infinite => self.zero(false),
+            Decoded::Finite { .. } => self.round(function::inverse_root(x.exact()?)),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::scalar::{Cmp, FloatTest, Fmt};
 
-use super::{Value, decode, is_subnormal};
+use super::{Decoded, decode, is_subnormal};
 
 /// How two floats are ordered; `None` if one is no number. Zeros are equal.
 fn order(fmt: Fmt, a: u64, b: u64) -> Option<Ordering> {
@@ -14,12 +14,12 @@ fn order(fmt: Fmt, a: u64, b: u64) -> Option<Ordering> {
         _ => {}
     }
     let [x, y] = [a, b].map(|v| decode(fmt, v));
-    if x.value == Value::Nan || y.value == Value::Nan {
+    if x.value == Decoded::Nan || y.value == Decoded::Nan {
         return None;
     }
     // Magnitudes are ordered as encodings are.
-    let key = |bits: u64, negative: bool, value: Value| match value {
-        Value::Zero => 0,
+    let key = |bits: u64, negative: bool, value: Decoded| match value {
+        Decoded::Zero => 0,
         _ => {
             let magnitude = i128::from(bits & (u64::MAX >> (65 - fmt.bits())));
             if negative { -magnitude } else { magnitude }
@@ -54,13 +54,13 @@ pub fn compare(cmp: Cmp, fmt: Fmt, a: u64, b: u64) -> bool {
 pub fn test(test: FloatTest, fmt: Fmt, bits: u64) -> bool {
     let value = decode(fmt, bits).value;
     match test {
-        FloatTest::Finite => !matches!(value, Value::Nan | Value::Infinite),
-        FloatTest::Infinite => value == Value::Infinite,
-        FloatTest::Number => value != Value::Nan,
-        FloatTest::NotANumber => value == Value::Nan,
+        FloatTest::Finite => !matches!(value, Decoded::Nan | Decoded::Infinite),
+        FloatTest::Infinite => value == Decoded::Infinite,
+        FloatTest::Number => value != Decoded::Nan,
+        FloatTest::NotANumber => value == Decoded::Nan,
         // Zeros count as normal.
         FloatTest::Normal => {
-            !matches!(value, Value::Nan | Value::Infinite) && !is_subnormal(fmt, bits)
+            !matches!(value, Decoded::Nan | Decoded::Infinite) && !is_subnormal(fmt, bits)
         }
         FloatTest::Subnormal => is_subnormal(fmt, bits),
     }

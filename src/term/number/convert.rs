@@ -4,7 +4,7 @@ use crate::scalar::{FloatMods, Fmt, IntTy, Rnd};
 
 use super::arithmetic::clamped;
 use super::half::Half;
-use super::{Exact, Float, Layout, Top, Value, decode, flushed, infinity, largest, nan, zero};
+use super::{Decoded, Exact, Float, Layout, Top, decode, flushed, infinity, largest, nan, zero};
 
 /// The modifiers of a conversion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,27 +70,27 @@ pub fn float_to_float(from: Fmt, to: Fmt, how: &Narrowing, bits: u64) -> Option<
     };
     let mut x = decode(from, flush(from, bits));
     if to_integer(how.rnd)
-        && let Value::Finite { exponent, .. } = x.value
+        && let Decoded::Finite { exponent, .. } = x.value
         && exponent < 0
     {
         let n = whole(x.exact()?, how.rnd) as u64;
         x.value = match n {
-            0 => Value::Zero,
-            n => Value::Finite {
+            0 => Decoded::Zero,
+            n => Decoded::Finite {
                 mantissa: n,
                 exponent: 0,
             },
         };
     }
-    if how.relu && x.negative && x.value != Value::Nan {
+    if how.relu && x.negative && x.value != Decoded::Nan {
         return Some(zero(to, false));
     }
     let finite = how.satfinite || Layout::of(to).is_none_or(|l| l.top != Top::Special);
     let result = match x.value {
-        Value::Infinite if finite => largest(to, x.negative),
+        Decoded::Infinite if finite => largest(to, x.negative),
         _ => x.encode(to, how.rnd)?,
     };
-    let over = finite && result == infinity(to, x.negative) && x.value != Value::Nan;
+    let over = finite && result == infinity(to, x.negative) && x.value != Decoded::Nan;
     let result = if over {
         largest(to, x.negative)
     } else {
@@ -116,11 +116,11 @@ pub fn float_to_int(from: Fmt, to: IntTy, how: &Narrowing, bits: u64) -> u64 {
         false => (0, (1i128 << width) - 1),
     };
     let value = match x.value {
-        Value::Nan if from == Fmt::F64 || to.width == 64 => return 1 << (width - 1),
-        Value::Nan | Value::Zero => 0,
-        Value::Infinite if x.negative => low,
-        Value::Infinite => high,
-        Value::Finite { mantissa, exponent } => {
+        Decoded::Nan if from == Fmt::F64 || to.width == 64 => return 1 << (width - 1),
+        Decoded::Nan | Decoded::Zero => 0,
+        Decoded::Infinite if x.negative => low,
+        Decoded::Infinite => high,
+        Decoded::Finite { mantissa, exponent } => {
             let rnd = if how.rnd == Rnd::None {
                 Rnd::Rzi
             } else {
@@ -149,8 +149,8 @@ pub fn int_to_float(from: IntTy, to: Fmt, how: &Narrowing, bits: u64) -> Option<
         false => (false, bits << unused >> unused),
     };
     let value = match magnitude {
-        0 => Value::Zero,
-        m => Value::Finite {
+        0 => Decoded::Zero,
+        m => Decoded::Finite {
             mantissa: m,
             exponent: 0,
         },

@@ -10,7 +10,7 @@ use crate::scalar::{FloatOp, Fmt, Rnd};
 use crate::term::enclosed;
 
 use super::half::Half;
-use super::{Exact, Float, Value, infinity, nan, zero};
+use super::{Decoded, Exact, Float, infinity, nan, zero};
 
 /// What a library function may err by, relative to its result.
 const WINDOW: f64 = 1.0 / (1u64 << 48) as f64;
@@ -28,15 +28,15 @@ pub(super) fn of(op: FloatOp, fmt: Fmt, x: Float) -> Option<u64> {
     }
     let one = || Exact::new(false, 1, 0).round(fmt, Rnd::Rn);
     match (op, x.value) {
-        (_, Value::Nan) => return Some(nan(fmt)),
-        (FloatOp::Sin | FloatOp::Cos, Value::Infinite) => return Some(nan(fmt)),
-        (FloatOp::Sin | FloatOp::Tanh, Value::Zero) => return Some(zero(fmt, x.negative)),
-        (FloatOp::Ex2 | FloatOp::Cos, Value::Zero) => return one(),
-        (FloatOp::Lg2, Value::Zero) => return Some(infinity(fmt, true)),
+        (_, Decoded::Nan) => return Some(nan(fmt)),
+        (FloatOp::Sin | FloatOp::Cos, Decoded::Infinite) => return Some(nan(fmt)),
+        (FloatOp::Sin | FloatOp::Tanh, Decoded::Zero) => return Some(zero(fmt, x.negative)),
+        (FloatOp::Ex2 | FloatOp::Cos, Decoded::Zero) => return one(),
+        (FloatOp::Lg2, Decoded::Zero) => return Some(infinity(fmt, true)),
         (FloatOp::Lg2, _) if x.negative => return Some(nan(fmt)),
-        (FloatOp::Ex2, Value::Infinite) if x.negative => return Some(zero(fmt, false)),
-        (FloatOp::Ex2 | FloatOp::Lg2, Value::Infinite) => return Some(infinity(fmt, false)),
-        (FloatOp::Tanh, Value::Infinite) => {
+        (FloatOp::Ex2, Decoded::Infinite) if x.negative => return Some(zero(fmt, false)),
+        (FloatOp::Ex2 | FloatOp::Lg2, Decoded::Infinite) => return Some(infinity(fmt, false)),
+        (FloatOp::Tanh, Decoded::Infinite) => {
             return Exact::new(x.negative, 1, 0).round(fmt, Rnd::Rn);
         }
         _ => {}

@@ -135,7 +135,7 @@ pub(super) fn sum_to_odd(a: f64, b: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number::{Value, decode, nan, to_double};
+    use crate::number::{Decoded, decode, nan, to_double};
     use crate::scalar::Rnd;
 
     /// Every encoding there and back, and what lies between two neighbours.
@@ -145,7 +145,7 @@ mod tests {
             let half = Half::of(fmt).expect("16 bits");
             for bits in 0..1 << 16 {
                 let wide = half.widened(bits);
-                if decode(fmt, bits).value == Value::Nan {
+                if decode(fmt, bits).value == Decoded::Nan {
                     assert!(wide.is_nan(), "{fmt:?} {bits:x}");
                     assert_eq!(half.narrowed(wide), nan(fmt));
                     continue;

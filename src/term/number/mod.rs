@@ -33,7 +33,7 @@ use crate::scalar::{Fmt, Rnd};
 
 /// What an encoding says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum Decoded {
     /// Not a number.
     Nan,
     /// An infinity.
@@ -55,7 +55,7 @@ pub struct Float {
     /// Its sign bit.
     pub negative: bool,
     /// The rest.
-    pub value: Value,
+    pub value: Decoded,
 }
 
 /// A number that is yet to be rounded: `mantissa * 2^exponent`, and a bit more of the same sign if
@@ -211,8 +211,8 @@ pub fn decode(fmt: Fmt, bits: u64) -> Float {
     let Some(l) = Layout::of(fmt) else {
         let e = bits as i32 & 0xff;
         let value = match e {
-            0xff => Value::Nan,
-            e => Value::Finite {
+            0xff => Decoded::Nan,
+            e => Decoded::Finite {
                 mantissa: 1,
                 exponent: e - 127,
             },
@@ -228,15 +228,15 @@ pub fn decode(fmt: Fmt, bits: u64) -> Float {
     let e = (magnitude >> l.fraction) as i32;
     let all = e == (1 << l.exponent) - 1;
     let value = match l.top {
-        Top::Special if all && fraction == 0 => Value::Infinite,
-        Top::Special if all => Value::Nan,
-        Top::OneNan if magnitude == l.mask() => Value::Nan,
-        _ if magnitude == 0 => Value::Zero,
-        _ if e == 0 => Value::Finite {
+        Top::Special if all && fraction == 0 => Decoded::Infinite,
+        Top::Special if all => Decoded::Nan,
+        Top::OneNan if magnitude == l.mask() => Decoded::Nan,
+        _ if magnitude == 0 => Decoded::Zero,
+        _ if e == 0 => Decoded::Finite {
             mantissa: fraction,
             exponent: l.least(),
         },
-        _ => Value::Finite {
+        _ => Decoded::Finite {
             mantissa: fraction | 1 << l.fraction,
             exponent: l.least() + e - 1,
         },
@@ -343,19 +343,19 @@ impl Float {
     /// The number, if it is finite and no zero.
     pub fn exact(self) -> Option<Exact> {
         match self.value {
-            Value::Finite { mantissa, exponent } => {
+            Decoded::Finite { mantissa, exponent } => {
                 Some(Exact::new(self.negative, mantissa, exponent))
             }
-            Value::Nan | Value::Infinite | Value::Zero => None,
+            Decoded::Nan | Decoded::Infinite | Decoded::Zero => None,
         }
     }
 
     /// The double that it is, if it is finite and one of at most 53 bits.
     pub fn to_double(self) -> Option<f64> {
         let magnitude = match self.value {
-            Value::Nan | Value::Infinite => return None,
-            Value::Zero => 0.0,
-            Value::Finite { mantissa, exponent } => {
+            Decoded::Nan | Decoded::Infinite => return None,
+            Decoded::Zero => 0.0,
+            Decoded::Finite { mantissa, exponent } => {
                 if mantissa >> 53 != 0 || !(-1074..=970).contains(&exponent) {
                     return None;
                 }
@@ -368,10 +368,10 @@ impl Float {
     /// Its bits in another format, rounded.
     pub fn encode(self, fmt: Fmt, rnd: Rnd) -> Option<u64> {
         match self.value {
-            Value::Nan => Some(nan(fmt)),
-            Value::Infinite => Some(infinity(fmt, self.negative)),
-            Value::Zero => Some(zero(fmt, self.negative)),
-            Value::Finite { mantissa, exponent } => {
+            Decoded::Nan => Some(nan(fmt)),
+            Decoded::Infinite => Some(infinity(fmt, self.negative)),
+            Decoded::Zero => Some(zero(fmt, self.negative)),
+            Decoded::Finite { mantissa, exponent } => {
                 Exact::new(self.negative, mantissa, exponent).round(fmt, rnd)
             }
         }

@@ -10,7 +10,7 @@ use crate::scalar::{FloatMods, FloatOp, Fmt, Rnd};
 
 use super::function::scaled;
 use super::half::{Half, sum_to_odd};
-use super::{Exact, Float, Value, decode, infinity, nan, operation, zero};
+use super::{Decoded, Exact, Float, decode, infinity, nan, operation, zero};
 
 /// A factor or an accumulator.
 pub type Term = Float;
@@ -29,13 +29,13 @@ pub fn total(fmt: Fmt, c: Term, products: &[(Term, Term)]) -> Option<u64> {
     for (x, y) in std::iter::once(&(c, one)).chain(products) {
         let sign = x.negative != y.negative;
         match (x.value, y.value) {
-            (Value::Nan, _) | (_, Value::Nan) => return Some(nan(fmt)),
-            (Value::Infinite, Value::Zero) | (Value::Zero, Value::Infinite) => {
+            (Decoded::Nan, _) | (_, Decoded::Nan) => return Some(nan(fmt)),
+            (Decoded::Infinite, Decoded::Zero) | (Decoded::Zero, Decoded::Infinite) => {
                 return Some(nan(fmt));
             }
-            (Value::Infinite, _) | (_, Value::Infinite) if sign => negative = true,
-            (Value::Infinite, _) | (_, Value::Infinite) => positive = true,
-            (Value::Zero, _) | (_, Value::Zero) => {}
+            (Decoded::Infinite, _) | (_, Decoded::Infinite) if sign => negative = true,
+            (Decoded::Infinite, _) | (_, Decoded::Infinite) => positive = true,
+            (Decoded::Zero, _) | (_, Decoded::Zero) => {}
             _ => parts.push(super::arithmetic::multiply(x.exact()?, y.exact()?)),
         }
     }

@@ -1,13 +1,13 @@
 //! Identities of comparisons and extrema.
 
 use super::signs::Signs;
-use super::{Becomes, Known, chained, is_nan, negation};
+use super::{Becomes, KnownBits, chained, is_nan, negation};
 use crate::kernel::{Cmp, FloatMods, FloatOp};
 use crate::number;
 use crate::term::word::{Does, Operation};
 use crate::term::{ICmp, Term, TermId};
 
-pub(super) fn compared(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn compared(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Compare(cmp), &[a, b]) = (o.does, operands) else {
         return None;
     };
@@ -38,7 +38,7 @@ pub(super) fn compared(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opt
     Some(Becomes::Term(k.store.of_bool(1, not)))
 }
 
-pub(super) fn set(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn set(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     if !chained(o) {
         return None;
     }
@@ -76,7 +76,7 @@ pub(super) fn set(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<B
 }
 
 /// Of a number and its negation the larger is its size, and the smaller the negation of that.
-fn with_sizes(k: &mut Known, o: &Operation, list: &mut Vec<TermId>) {
+fn with_sizes(k: &mut KnownBits, o: &Operation, list: &mut Vec<TermId>) {
     let signs = match o.does {
         Does::Float(FloatOp::Max) => Signs::Abs,
         _ => Signs::NegAbs,
@@ -92,7 +92,7 @@ fn with_sizes(k: &mut Known, o: &Operation, list: &mut Vec<TermId>) {
 }
 
 /// Leaves one of the known numbers of a set, and none that decides nothing; the whole where a known number decides it.
-fn with_least_of_known(k: &mut Known, o: &Operation, list: &mut Vec<TermId>) -> Option<TermId> {
+fn with_least_of_known(k: &mut KnownBits, o: &Operation, list: &mut Vec<TermId>) -> Option<TermId> {
     let (known, mut rest): (Vec<TermId>, Vec<TermId>) =
         list.iter().partition(|&&t| k.store.as_bits(t).is_some());
     let bits: Vec<u64> = known.iter().filter_map(|&t| k.store.as_bits(t)).collect();
@@ -113,7 +113,7 @@ fn with_least_of_known(k: &mut Known, o: &Operation, list: &mut Vec<TermId>) -> 
         return Some(t);
     }
     // Without the infinity a set of NaN is a NaN.
-    let is_some = |k: &mut Known| rest.iter().any(|&x| k.is_never_nan(o.fmt, x));
+    let is_some = |k: &mut KnownBits| rest.iter().any(|&x| k.is_never_nan(o.fmt, x));
     let goes = nothing && !rest.is_empty() && (is_nan(o.fmt, bits) || o.mods.nan || is_some(k));
     if !goes {
         rest.push(t);
@@ -123,7 +123,7 @@ fn with_least_of_known(k: &mut Known, o: &Operation, list: &mut Vec<TermId>) -> 
     None
 }
 
-pub(super) fn turned(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn turned(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let does = match o.does {
         Does::Float(FloatOp::Max) => FloatOp::Min,
         Does::Float(FloatOp::Min) => FloatOp::Max,
@@ -141,7 +141,7 @@ pub(super) fn turned(k: &mut Known, o: &Operation, operands: &[TermId]) -> Optio
     Some(Becomes::Term(k.negated(o.fmt, t)))
 }
 
-pub(super) fn number(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn number(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Compare(cmp), &[a, b]) = (o.does, operands) else {
         return None;
     };
@@ -159,7 +159,7 @@ pub(super) fn number(k: &mut Known, o: &Operation, operands: &[TermId]) -> Optio
     Some(Becomes::Operation(Operation { does, ..*o }, vec![x, x]))
 }
 
-pub(super) fn flushed(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn flushed(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let arithmetic = matches!(
         o.does,
         Does::Float(FloatOp::Add | FloatOp::Mul | FloatOp::Fma)
@@ -177,7 +177,7 @@ pub(super) fn flushed(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opti
     (list != operands).then_some(Becomes::Operation(*o, list))
 }
 
-pub(super) fn extremum(k: &mut Known, p: TermId, sides: [TermId; 2]) -> Option<TermId> {
+pub(super) fn extremum(k: &mut KnownBits, p: TermId, sides: [TermId; 2]) -> Option<TermId> {
     let (p, [a, b]) = match k.store.get(p) {
         Term::Not(p) => (p, [sides[1], sides[0]]),
         _ => (p, sides),

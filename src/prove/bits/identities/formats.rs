@@ -1,6 +1,6 @@
 //! Identities of conversions between formats.
 
-use super::{Becomes, Known, is_plain};
+use super::{Becomes, KnownBits, is_plain};
 use crate::kernel::{FloatMods, FloatOp, Fmt, IntTy, Rnd};
 use crate::number;
 use crate::term::word::{Does, Operation};
@@ -16,7 +16,7 @@ pub(super) fn widens(o: &Operation) -> bool {
     o.does == Does::Convert && bare && !flushes && o.src != o.fmt && embeds(o.src, o.fmt)
 }
 
-pub(super) fn narrowed(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn narrowed(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Convert, &[x]) = (o.does, operands) else {
         return None;
     };
@@ -37,7 +37,7 @@ pub(super) fn narrowed(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opt
 }
 
 /// The bf16 whose bits stand above sixteen zeros.
-fn upper_half(k: &Known, t: TermId) -> Option<TermId> {
+fn upper_half(k: &KnownBits, t: TermId) -> Option<TermId> {
     match k.store.get(t) {
         Term::Concat(&[low, high]) if k.is(TermId(low), 0) => {
             let high = TermId(high);
@@ -49,7 +49,7 @@ fn upper_half(k: &Known, t: TermId) -> Option<TermId> {
     }
 }
 
-pub(super) fn widened(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn widened(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let &[x] = operands else { return None };
     if !widens(o) {
         return None;
@@ -72,7 +72,7 @@ pub(super) fn widened(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opti
     Some(Becomes::Operation(Operation { src, ..*o }, vec![operand]))
 }
 
-pub(super) fn double(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn double(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Convert, &[x]) = (o.does, operands) else {
         return None;
     };
@@ -123,7 +123,7 @@ pub(super) fn double(k: &mut Known, o: &Operation, operands: &[TermId]) -> Optio
     Some(Becomes::Operation(operation, narrow))
 }
 
-pub(super) fn from_wider(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn from_wider(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Convert, &[x]) = (o.does, operands) else {
         return None;
     };
@@ -146,7 +146,7 @@ pub(super) fn from_wider(k: &mut Known, o: &Operation, operands: &[TermId]) -> O
     Some(Becomes::Operation(Operation { src, ..*o }, list.collect()))
 }
 
-pub(super) fn of_natural(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn of_natural(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::OfInt(ty), &[x]) = (o.does, operands) else {
         return None;
     };
@@ -183,7 +183,7 @@ fn narrowing(m: &FloatMods) -> number::Narrowing {
     }
 }
 
-pub(super) fn exact(_: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn exact(_: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     if !widens(o) || o.mods == FloatMods::default() {
         return None;
     }
@@ -194,7 +194,7 @@ pub(super) fn exact(_: &mut Known, o: &Operation, operands: &[TermId]) -> Option
     ))
 }
 
-pub(super) fn saturated(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn saturated(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Convert, &[x]) = (o.does, operands) else {
         return None;
     };

@@ -7,11 +7,11 @@
 //! Sound: what is said holds for every input on which inputs without known contents are finite; who relies on that says so.
 
 use crate::kernel::{FloatOp, Fmt, Rnd};
-use crate::number::{self, Value};
+use crate::number::{self, Decoded};
 use crate::term::word::{Does, Operation};
 use crate::term::{ArrayId, Term, TermId, embeds};
 
-use super::{Known, is_plain};
+use super::{KnownBits, is_plain};
 
 /// What is known of a number in a format. Nothing is known of most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,10 +42,10 @@ impl Number {
 
     fn of_bits(fmt: Fmt, bits: u64) -> Number {
         let value = number::decode(fmt, bits).value;
-        let finite = !matches!(value, Value::Nan | Value::Infinite);
+        let finite = !matches!(value, Decoded::Nan | Decoded::Infinite);
         let is_zero = [false, true].map(|s| number::zero(fmt, s)).contains(&bits);
         Number {
-            never_nan: value != Value::Nan,
+            never_nan: value != Decoded::Nan,
             finite,
             never_minus_zero: bits != number::zero(fmt, true),
             known_nonzero: finite && !is_zero,
@@ -137,7 +137,7 @@ fn of_result(o: &Operation, of: &[Number]) -> Number {
     }
 }
 
-impl Known<'_> {
+impl KnownBits<'_> {
     /// What is known of a term as a number of a format.
     fn number(&mut self, fmt: Fmt, t: TermId) -> Number {
         let root = (t, kept(fmt));

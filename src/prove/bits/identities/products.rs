@@ -1,12 +1,12 @@
 //! Identities of products and quotients.
 
-use super::{Becomes, Known, is_nearest, is_plain, small};
+use super::{Becomes, KnownBits, is_nearest, is_plain, small};
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
-use crate::number::{self, Value};
+use crate::number::{self, Decoded};
 use crate::term::TermId;
 use crate::term::word::{Does, Operation};
 
-pub(super) fn factors(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn factors(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     if o.src != o.fmt || o.mods.approx {
         return None;
     }
@@ -47,7 +47,7 @@ pub(super) fn factors(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opti
     (list != operands).then_some(Becomes::Operation(*o, list))
 }
 
-pub(super) fn quotient(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn quotient(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Float(FloatOp::Div), &[x, d]) = (o.does, operands) else {
         return None;
     };
@@ -55,7 +55,7 @@ pub(super) fn quotient(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opt
         return None;
     }
     let bits = k.store.as_bits(d)?;
-    let Value::Finite { mantissa, .. } = number::decode(o.fmt, bits).value else {
+    let Decoded::Finite { mantissa, .. } = number::decode(o.fmt, bits).value else {
         return None;
     };
     if !mantissa.is_power_of_two() || number::is_subnormal(o.fmt, bits) {
@@ -84,7 +84,7 @@ fn only_rounds(o: &Operation) -> bool {
     o.src == o.fmt && o.mods == mods
 }
 
-pub(super) fn one(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn one(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     if !only_rounds(o) {
         return None;
     }
@@ -107,7 +107,7 @@ pub(super) fn one(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<B
 }
 
 pub(super) fn onto_minus_zero(
-    k: &mut Known,
+    k: &mut KnownBits,
     o: &Operation,
     operands: &[TermId],
 ) -> Option<Becomes> {
@@ -121,7 +121,7 @@ pub(super) fn onto_minus_zero(
     Some(Becomes::Operation(Operation { does, ..*o }, vec![a, b]))
 }
 
-pub(super) fn reciprocal(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn reciprocal(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Float(FloatOp::Rcp), &[x]) = (o.does, operands) else {
         return None;
     };
@@ -134,7 +134,7 @@ pub(super) fn reciprocal(k: &mut Known, o: &Operation, operands: &[TermId]) -> O
 }
 
 /// The operands of an operation that is or ends in a product with both factors widened from so narrow a format that it is exact.
-fn exact_factors(k: &Known, o: &Operation, operands: &[TermId]) -> Option<[TermId; 2]> {
+fn exact_factors(k: &KnownBits, o: &Operation, operands: &[TermId]) -> Option<[TermId; 2]> {
     let &[a, b, ..] = operands else { return None };
     let is_narrow = |t: TermId| is_of_half(k, o.fmt, t);
     (o.src == o.fmt && is_narrow(a) && is_narrow(b)).then_some([a, b])
@@ -142,7 +142,7 @@ fn exact_factors(k: &Known, o: &Operation, operands: &[TermId]) -> Option<[TermI
 
 /// True for a number of a format with at most half of the digits and of the exponents of another: widened, with
 /// any sign, or known.
-fn is_of_half(k: &Known, fmt: Fmt, mut t: TermId) -> bool {
+fn is_of_half(k: &KnownBits, fmt: Fmt, mut t: TermId) -> bool {
     let halves: &[Fmt] = match fmt {
         Fmt::F32 => &[Fmt::F16, Fmt::E4m3, Fmt::E5m2],
         Fmt::F64 => &[Fmt::F32, Fmt::F16, Fmt::E4m3, Fmt::E5m2],
@@ -175,7 +175,7 @@ fn is_of_half(k: &Known, fmt: Fmt, mut t: TermId) -> bool {
 }
 
 /// True for a term that is an exact product, with any sign: a sum with it is the same joined and apart.
-pub(super) fn is_exact(k: &Known, fmt: Fmt, mut t: TermId) -> bool {
+pub(super) fn is_exact(k: &KnownBits, fmt: Fmt, mut t: TermId) -> bool {
     while let Some(inner) = k.under(t, |o| *o == super::negation(fmt)) {
         t = inner;
     }
@@ -188,7 +188,7 @@ pub(super) fn is_exact(k: &Known, fmt: Fmt, mut t: TermId) -> bool {
         && exact_factors(k, &o, &operands).is_some()
 }
 
-pub(super) fn exact(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn exact(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let mods = FloatMods {
         rnd: o.mods.rnd,
         ftz: o.mods.ftz,
@@ -228,11 +228,11 @@ pub(super) fn exact(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option
 }
 
 /// The other operand of a product with a power of two that is 1 or more, and the power.
-fn scaled(k: &Known, o: &Operation, operands: &[TermId]) -> Option<(TermId, u64)> {
+fn scaled(k: &KnownBits, o: &Operation, operands: &[TermId]) -> Option<(TermId, u64)> {
     let &[a, b] = operands else { return None };
     let power = |t: TermId| {
         let bits = k.store.as_bits(t)?;
-        let Value::Finite { mantissa, .. } = number::decode(o.fmt, bits).value else {
+        let Decoded::Finite { mantissa, .. } = number::decode(o.fmt, bits).value else {
             return None;
         };
         // Encodings of positive numbers are in their order, and those of negative ones follow.
@@ -246,7 +246,7 @@ fn scaled(k: &Known, o: &Operation, operands: &[TermId]) -> Option<(TermId, u64)
     }
 }
 
-pub(super) fn powers(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn powers(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     if o.does != Does::Float(FloatOp::Mul) || !is_nearest(o) {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Identities of signs: of signs themselves, through conversions, and written as operations on bits.
 
-use super::{Becomes, Known, negation};
+use super::{Becomes, KnownBits, negation};
 use crate::kernel::{FloatMods, FloatOp, Fmt, Rnd};
 use crate::term::word::{Does, Operation};
 use crate::term::{ArrayId, BitsOp, Sort, Term, TermId, TermStore};
@@ -23,7 +23,7 @@ fn size(fmt: Fmt) -> Operation {
     Operation::new(Does::Float(FloatOp::Abs), (fmt, fmt), FloatMods::default())
 }
 
-impl Known<'_> {
+impl KnownBits<'_> {
     /// A number without what was done to its sign.
     pub(super) fn without_signs(&self, fmt: Fmt, t: TermId) -> (Signs, TermId) {
         let (negated, t) = match self.under(t, |o| *o == negation(fmt)) {
@@ -84,7 +84,7 @@ impl Known<'_> {
     }
 }
 
-pub(super) fn signs(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn signs(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     if o.mods != FloatMods::default() || o.src != o.fmt {
         return None;
     }
@@ -123,7 +123,7 @@ pub(super) fn signs(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option
     }
 }
 
-pub(super) fn converted(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn converted(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Convert, &[x]) = (o.does, operands) else {
         return None;
     };

@@ -1,12 +1,12 @@
 //! Identities of sums.
 
-use super::{Becomes, Known, is_nearest, is_plain, small};
+use super::{Becomes, KnownBits, is_nearest, is_plain, small};
 use crate::kernel::{FloatMods, FloatOp, Rnd};
 use crate::number;
 use crate::term::TermId;
 use crate::term::word::{Does, Operation};
 
-pub(super) fn unrounded(_: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn unrounded(_: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let rounds = matches!(
         o.does,
         Does::Float(FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Fma)
@@ -24,7 +24,7 @@ pub(super) fn unrounded(_: &mut Known, o: &Operation, operands: &[TermId]) -> Op
     ))
 }
 
-pub(super) fn difference(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn difference(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Float(FloatOp::Sub), &[a, b]) = (o.does, operands) else {
         return None;
     };
@@ -36,7 +36,7 @@ pub(super) fn difference(k: &mut Known, o: &Operation, operands: &[TermId]) -> O
     Some(Becomes::Operation(Operation { does, ..*o }, vec![a, b]))
 }
 
-pub(super) fn commuted(_: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn commuted(_: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Float(FloatOp::Add), &[a, b]) = (o.does, operands) else {
         return None;
     };
@@ -44,7 +44,7 @@ pub(super) fn commuted(_: &mut Known, o: &Operation, operands: &[TermId]) -> Opt
 }
 
 /// The other operand of a sum without modifiers of which one is a number.
-fn other(k: &Known, operands: &[TermId], bits: u64) -> Option<TermId> {
+fn other(k: &KnownBits, operands: &[TermId], bits: u64) -> Option<TermId> {
     match *operands {
         [a, b] if k.is(b, bits) => Some(a),
         [a, b] if k.is(a, bits) => Some(b),
@@ -52,7 +52,7 @@ fn other(k: &Known, operands: &[TermId], bits: u64) -> Option<TermId> {
     }
 }
 
-pub(super) fn minus_zero(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn minus_zero(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let plain = [Rnd::Rn, Rnd::Rz, Rnd::Rp].iter().any(|&r| is_plain(o, r));
     if o.does != Does::Float(FloatOp::Add) || !plain || o.place != 0 {
         return None;
@@ -60,7 +60,7 @@ pub(super) fn minus_zero(k: &mut Known, o: &Operation, operands: &[TermId]) -> O
     other(k, operands, number::zero(o.fmt, true)).map(Becomes::Term)
 }
 
-pub(super) fn zero(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn zero(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let plain = [Rnd::Rn, Rnd::Rm].iter().any(|&r| is_plain(o, r));
     if o.does != Does::Float(FloatOp::Add) || !plain || o.place != 0 {
         return None;
@@ -70,7 +70,7 @@ pub(super) fn zero(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<
     never.then_some(Becomes::Term(x))
 }
 
-pub(super) fn vanishing(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn vanishing(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Float(FloatOp::Add), &[a, b]) = (o.does, operands) else {
         return None;
     };
@@ -90,7 +90,7 @@ pub(super) fn vanishing(k: &mut Known, o: &Operation, operands: &[TermId]) -> Op
     Some(Becomes::Term(k.store.bits(o.fmt.bits() as u8, zero)))
 }
 
-pub(super) fn size(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn size(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Float(FloatOp::Abs), &[x]) = (o.does, operands) else {
         return None;
     };
@@ -109,12 +109,12 @@ pub(super) fn size(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<
 }
 
 /// A sum with the other sign.
-fn turned(k: &mut Known, sum: &Operation, list: Vec<TermId>) -> TermId {
+fn turned(k: &mut KnownBits, sum: &Operation, list: Vec<TermId>) -> TermId {
     let list = list.into_iter().map(|t| k.negated(sum.fmt, t)).collect();
     k.simplest(*sum, list)
 }
 
-pub(super) fn repeated(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn repeated(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Float(FloatOp::Add), &[a, b]) = (o.does, operands) else {
         return None;
     };
@@ -151,13 +151,13 @@ pub(super) fn repeated(k: &mut Known, o: &Operation, operands: &[TermId]) -> Opt
 }
 
 /// The summand of a sum with +0, rounded and flushed alike.
-fn summand(k: &Known, o: &Operation, t: TermId) -> Option<TermId> {
+fn summand(k: &KnownBits, o: &Operation, t: TermId) -> Option<TermId> {
     let (inner, list) = k.word(t)?;
     let x = other(k, &list, number::zero(o.fmt, false))?;
     (inner == *o).then_some(x)
 }
 
-pub(super) fn onto_zero(k: &mut Known, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
+pub(super) fn onto_zero(k: &mut KnownBits, o: &Operation, operands: &[TermId]) -> Option<Becomes> {
     let (Does::Float(FloatOp::Add), &[s, t]) = (o.does, operands) else {
         return None;
     };

@@ -10,8 +10,8 @@
 
 use super::search::{Input, proved, refuted};
 use super::{
-    Known, PROOFS, SEARCHES, Settled, add, chosen_by, extent, failure, inside, is_satisfiable,
-    moved, name, open_failure,
+    PROOFS, PreparedReads, SEARCHES, Settled, add, chosen_by, extent, failure, inside,
+    is_satisfiable, moved, name, open_failure,
 };
 use crate::answer::{Assumption, AssumptionKind};
 use crate::decide::Options;
@@ -63,7 +63,7 @@ impl Open {
             })
             .collect();
         let (mut free, mut bound, mut left) = (Vec::new(), Vec::new(), PROOFS);
-        let mut known = Known::new(&store, &[], Vec::new(), arrays);
+        let mut known = PreparedReads::new(&store, &[], Vec::new(), arrays);
         for (i, g) in gathers.iter().enumerate() {
             let always = store.as_bool(goals[i]) == Some(true);
             if always || known.is_inside(g, &forms[i]) {

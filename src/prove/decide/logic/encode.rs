@@ -28,7 +28,7 @@ pub(super) struct Atom {
     /// A comparison of two terms that asks for it, if one does whose terms have a value on every input, and
     /// whether the first minus the second has the opposite sign.
     pub(super) example: Option<(TermId, TermId, bool)>,
-    form: Form,
+    form: SignOf,
 }
 
 /// A bit of memory, or a class of terms that are not looked into.
@@ -50,7 +50,7 @@ pub(super) struct Encoder<'s> {
     bits: FxHashMap<TermId, Word>,
     leaves: FxHashMap<Leaf, Word>,
     pub(super) atoms: Vec<Atom>,
-    forms: FxHashMap<Form, usize>,
+    forms: FxHashMap<SignOf, usize>,
     /// Whether terms are taken as they stand: no canonical forms are made.
     literal: bool,
 }
@@ -58,7 +58,7 @@ pub(super) struct Encoder<'s> {
 /// Whose sign a comparison asks for: a canonical form's, or that of a difference as it stands, of which the
 /// first is the older.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Form {
+enum SignOf {
     Canonical(CanonId),
     Difference(TermId, TermId),
 }
@@ -89,7 +89,7 @@ impl<'s> Encoder<'s> {
 
     /// That x is below y, and that it is above, as terms stand.
     pub(super) fn order(&mut self, x: TermId, y: TermId) -> Option<(Lit, Lit)> {
-        let at = self.atom(Form::Difference(x.min(y), x.max(y)))?;
+        let at = self.atom(SignOf::Difference(x.min(y), x.max(y)))?;
         let atom = self.atoms[at];
         Some(match x <= y {
             true => (atom.below, atom.above),
@@ -111,7 +111,7 @@ impl<'s> Encoder<'s> {
     pub(super) fn forms(&mut self) -> Vec<Option<Linear<Key>>> {
         let atoms = self.atoms.clone();
         let form = |atom: &Atom| match (atom.form, atom.example) {
-            (Form::Canonical(form), Some(_)) => {
+            (SignOf::Canonical(form), Some(_)) => {
                 let p = self.canon().polynomial_of(form, MAX_MONOMIALS)?;
                 let terms = p.terms.into_iter().map(|(key, k, _)| (key, k));
                 Some(Linear::of(p.constant, terms))
@@ -256,7 +256,7 @@ impl<'s> Encoder<'s> {
     }
 
     /// The inputs for the sign of a form.
-    fn atom(&mut self, form: Form) -> Option<usize> {
+    fn atom(&mut self, form: SignOf) -> Option<usize> {
         if let Some(&at) = self.forms.get(&form) {
             return Some(at);
         }
@@ -290,7 +290,7 @@ impl<'s> Encoder<'s> {
             }) => (form, relation, negated),
             None => return self.leaf(Leaf::Of(t), 1)?.first().copied(),
         };
-        let at = self.atom(Form::Canonical(form))?;
+        let at = self.atom(SignOf::Canonical(form))?;
         self.give_example(at, t, relation, negated);
         let atom = self.atoms[at];
         let holds = match relation {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::decide::asked::Pair;
 use crate::decide::goal::Condition;
-use crate::decide::limits::Names;
+use crate::decide::limits::NamedSums;
 use crate::decide::options::Options;
 use crate::decide::ruling::Ruling;
 use crate::decide::tactics::FORMS;
@@ -13,7 +13,7 @@ use crate::term::eval::{Cone, Inputs, Mode, Value};
 use crate::term::{ArrayId, Fun, TermId, TermStore};
 
 /// Everything has a symbol.
-const ALL: Names = Names {
+const ALL: NamedSums = NamedSums {
     size: 2,
     worth: 0,
     power: 0,

@@ -10,7 +10,7 @@
 //! difference is found.
 
 use super::cells;
-use super::witness::{Checked, Found, Hunt};
+use super::witness::{Checked, DifferingInput, Hunt};
 use crate::decide::limits::CLIMB;
 use crate::kernel::Fmt;
 use crate::number::random::Random;
@@ -63,7 +63,7 @@ pub(crate) fn climb(
     random: &mut Random,
     left: &mut u64,
     limits: Limits,
-) -> Option<Found> {
+) -> Option<DifferingInput> {
     let mut best = hunt.score(&values);
     let (mut checked, mut checks) = (1.0, 0);
     for _ in 0..CLIMB.rounds {

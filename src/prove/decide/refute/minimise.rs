@@ -9,7 +9,7 @@
 //! that no smaller one exists.
 
 use super::cells;
-use super::witness::{Checked, Found, Hunt};
+use super::witness::{Checked, DifferingInput, Hunt};
 use crate::decide::goal::Pairs;
 use crate::decide::limits::{MINIMISE, SEARCHES};
 use crate::spec::{Arrays, Limits};
@@ -29,9 +29,9 @@ pub(crate) fn minimise(
     store: &TermStore,
     pairs: &Pairs,
     arrays: &Arrays,
-    found: Found,
+    found: DifferingInput,
     limits: Limits,
-) -> Found {
+) -> DifferingInput {
     let mut hunt = Hunt::new(store, pairs, arrays);
     // The inputs are some of the cells, in their order.
     let mut given = found.inputs.iter().peekable();

@@ -18,4 +18,4 @@ mod witness;
 pub(crate) use minimise::minimise;
 pub(crate) use screen::screen;
 pub(crate) use search::{Budget, Search, search};
-pub(crate) use witness::Found;
+pub(crate) use witness::DifferingInput;

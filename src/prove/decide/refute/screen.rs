@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::cells;
 use super::patterns::{self, Pattern};
 use super::search::{Budget, search};
-use super::witness::{Checked, Found, Hunt};
+use super::witness::{Checked, DifferingInput, Hunt};
 use crate::decide::goal::Pairs;
 use crate::decide::judge::Named;
 use crate::decide::limits::SCREEN;
@@ -28,7 +28,7 @@ use crate::work;
 pub(crate) struct Look {
     /// An element, by its place, an input that tells its sides apart, and whether library functions stood by their names
     /// for that element alone.
-    pub found: Option<(usize, Found, bool)>,
+    pub found: Option<(usize, DifferingInput, bool)>,
     /// An element, by its place, of which the sides are this far apart in doubles on an ordinary input: most likely they
     /// differ.
     pub suspect: Option<(usize, f64)>,

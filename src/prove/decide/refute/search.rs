@@ -2,7 +2,7 @@
 
 use super::climb;
 use super::patterns;
-use super::witness::{Checked, Found, Hunt};
+use super::witness::{Checked, DifferingInput, Hunt};
 use crate::decide::goal::Pairs;
 use crate::decide::limits::{CLIMB, SEARCHES};
 use crate::number::random::Random;
@@ -28,7 +28,7 @@ pub(crate) struct Budget {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Search {
     /// A counterexample.
-    pub found: Option<Found>,
+    pub found: Option<DifferingInput>,
     /// Candidates tried.
     pub tried: u64,
     /// On some input the values seem to differ, but by no more than rounding explains.

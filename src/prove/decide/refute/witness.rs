@@ -33,7 +33,7 @@ const LARGE_MASK: f64 = 5e8;
 
 /// An input on which the terms differ.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct DifferingInput {
     /// The cells and their bits; every other byte is zero.
     pub inputs: Vec<(Cell, u64)>,
     /// The reference's value.
@@ -340,7 +340,7 @@ impl<'s> Hunt<'s> {
     }
 
     /// A candidate that tells the sides apart, as a counterexample.
-    pub(crate) fn found(&self, values: &[u64]) -> Option<Found> {
+    pub(crate) fn found(&self, values: &[u64]) -> Option<DifferingInput> {
         match self.check(values) {
             Checked::Apart(apart) => Some(self.found_at(values, *apart)),
             _ => None,
@@ -348,11 +348,11 @@ impl<'s> Hunt<'s> {
     }
 
     /// The same, of what was checked.
-    pub(crate) fn found_at(&self, values: &[u64], apart: (usize, Value, Value)) -> Found {
+    pub(crate) fn found_at(&self, values: &[u64], apart: (usize, Value, Value)) -> DifferingInput {
         let (_, reference, optimized) = apart;
         let values = self.settled(values).unwrap_or(Cow::Borrowed(values));
         let cells = self.cells.iter().copied().zip(values.iter().copied());
-        Found {
+        DifferingInput {
             inputs: cells.filter(|(_, v)| *v != 0).collect(),
             reference,
             optimized,

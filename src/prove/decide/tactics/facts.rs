@@ -22,7 +22,7 @@ use crate::term::{Term, TermId, TermStore};
 pub(crate) struct Facts;
 
 /// Signs of terms, and whether some are of arguments of logarithms.
-struct Known {
+struct SignFacts {
     facts: Vec<(TermId, Sign)>,
     logarithms: bool,
 }
@@ -37,7 +37,7 @@ impl Tactic for Facts {
     }
 
     fn run(&self, prover: &mut Prover<'_>, a: TermId, b: TermId) -> Attempt {
-        let Known { facts, logarithms } = known(prover.store, a, b);
+        let SignFacts { facts, logarithms } = known(prover.store, a, b);
         if facts.is_empty() {
             return Attempt::Stuck;
         }
@@ -65,7 +65,7 @@ impl Tactic for Facts {
 }
 
 /// What the needs of `a` say.
-fn known(store: &TermStore, a: TermId, b: TermId) -> Known {
+fn known(store: &TermStore, a: TermId, b: TermId) -> SignFacts {
     let mut facts: BTreeMap<TermId, Sign> = BTreeMap::new();
     let mut denominators: BTreeMap<TermId, Sign> = BTreeMap::new();
     let mut logarithms = false;
@@ -87,7 +87,7 @@ fn known(store: &TermStore, a: TermId, b: TermId) -> Known {
     if !denominators.is_empty() && !chooses_partial(store, &[a, b]) {
         denominators.clear();
     }
-    Known {
+    SignFacts {
         facts: facts.into_iter().chain(denominators).collect(),
         logarithms,
     }

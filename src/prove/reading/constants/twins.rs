@@ -26,15 +26,15 @@ const MAX_SHIFT: i64 = 6;
 const PI: f32 = std::f32::consts::PI;
 
 /// A number that has no rational form, and what single precision makes of it in the usual ways.
-struct Known {
+struct Irrational {
     /// Forty digits of it.
     digits: &'static str,
     computed: fn() -> Vec<f32>,
 }
 
-const KNOWN: [Known; 7] = [
+const KNOWN: [Irrational; 7] = [
     // sqrt(2 / pi), and 1 / sqrt(2 pi), its half
-    Known {
+    Irrational {
         digits: "0.7978845608028653558798921198687637369517",
         computed: || {
             use std::f32::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, SQRT_2};
@@ -51,30 +51,30 @@ const KNOWN: [Known; 7] = [
         },
     },
     // 1 / sqrt(pi)
-    Known {
+    Irrational {
         digits: "0.5641895835477562869480794515607725858441",
         computed: || vec![1.0 / PI.sqrt(), (1.0 / PI).sqrt()],
     },
     // sqrt(2 pi)
-    Known {
+    Irrational {
         digits: "2.5066282746310005024157652848110452530070",
         computed: || vec![(2.0 * PI).sqrt(), std::f32::consts::SQRT_2 * PI.sqrt()],
     },
     // pi, 1 / pi, pi / 180
-    Known {
+    Irrational {
         digits: "3.1415926535897932384626433832795028841972",
         computed: Vec::new,
     },
-    Known {
+    Irrational {
         digits: "0.3183098861837906715377675267450287240689",
         computed: || vec![1.0 / PI],
     },
-    Known {
+    Irrational {
         digits: "0.0174532925199432957692369076848861271344",
         computed: || vec![PI / 180.0],
     },
     // ln(2 pi)
-    Known {
+    Irrational {
         digits: "1.8378770664093454835606594728112352797228",
         computed: Vec::new,
     },
@@ -84,7 +84,7 @@ const KNOWN: [Known; 7] = [
 fn known() -> &'static [(BigRational, Vec<BigRational>)] {
     static NUMBERS: OnceLock<Vec<(BigRational, Vec<BigRational>)>> = OnceLock::new();
     NUMBERS.get_or_init(|| {
-        let number = |k: &Known| {
+        let number = |k: &Irrational| {
             let digits: String = k.digits.chars().filter(char::is_ascii_digit).collect();
             let places = k.digits.len() - 1 - k.digits.find('.')?;
             let unit = BigInt::from(10).pow(places as u32);

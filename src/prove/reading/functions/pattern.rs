@@ -32,15 +32,15 @@ use crate::term::{Fun, ICmp, RCmp, Sort, Term, TermId, TermStore};
 const MAX_TRIES: usize = 1 << 16;
 
 /// A term of some arguments.
-pub(super) struct Form {
+pub(super) struct ArgumentForm {
     pub(super) store: TermStore,
     pub(super) root: TermId,
     pub(super) arguments: Vec<TermId>,
 }
 
-impl Form {
+impl ArgumentForm {
     /// A function of products of two elements, or of powers of them.
-    fn of(store: TermStore, root: TermId, power: bool) -> Option<Form> {
+    fn of(store: TermStore, root: TermId, power: bool) -> Option<ArgumentForm> {
         let below = store.reachable(&store.with_questions(&[root]));
         let offset = |t| match store.get(t) {
             Term::Elem { off, .. } => Some(off),
@@ -59,7 +59,7 @@ impl Form {
                 *a = below.iter().copied().find(power)?;
             }
         }
-        Some(Form {
+        Some(ArgumentForm {
             store,
             root,
             arguments,
@@ -125,9 +125,9 @@ fn order(
 pub(super) struct Pattern {
     pub(super) name: &'static str,
     /// As the simulator has it.
-    pub(super) whole: Form,
+    pub(super) whole: ArgumentForm,
     /// The same with all tests answered as those of reals.
-    pub(super) plain: Form,
+    pub(super) plain: ArgumentForm,
     pub(super) meaning: Meaning,
     chains: Vec<Vec<Finder>>,
 }
@@ -182,14 +182,14 @@ impl Pattern {
             _ => return None,
         };
         let power = f.file.ends_with("_positive");
-        let whole = Form::of(store, root, power)?;
+        let whole = ArgumentForm::of(store, root, power)?;
         let mut store = TermStore::new();
         store.as_written = true;
         let none = Questions::default();
         let root = rebuild(&whole.store, &[root], &mut store, |s, t, done| {
             none.image((&whole.store, t), s, done)
         })[0];
-        let plain = Form::of(store, root, power)?;
+        let plain = ArgumentForm::of(store, root, power)?;
         let chains = chains(&plain.store, root, &plain.arguments);
         if chains.is_empty() {
             return None;

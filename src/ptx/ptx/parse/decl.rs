@@ -15,7 +15,7 @@ use crate::ptx::words::{Mod, Space, Type};
 
 /// What stands between the space and the name of a declaration or parameter, as far as it is read.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Shape {
+pub(super) struct Declared {
     pub(super) attributes: List<Attribute>,
     pub(super) align: Option<u32>,
     pub(super) vector: Option<u8>,
@@ -23,9 +23,9 @@ pub(super) struct Shape {
     pub(super) ptr: Option<Ptr>,
 }
 
-/// One part of a [`Shape`].
+/// One part of a [`Declared`].
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum DeclarationPart {
     Attributes(List<Attribute>),
     Align(u32),
     Vector(u8),
@@ -35,28 +35,30 @@ pub(super) enum Part {
     Space(Space),
 }
 
-impl Shape {
-    fn with(mut self, part: Part) -> Self {
+impl Declared {
+    fn with(mut self, part: DeclarationPart) -> Self {
         match part {
-            Part::Attributes(attributes) => self.attributes = attributes,
-            Part::Align(bytes) => match &mut self.ptr {
+            DeclarationPart::Attributes(attributes) => self.attributes = attributes,
+            DeclarationPart::Align(bytes) => match &mut self.ptr {
                 Some(ptr) => ptr.align = Some(bytes),
                 None => self.align = Some(bytes),
             },
-            Part::Vector(lanes) => self.vector = Some(lanes),
-            Part::Type(ty) => self.ty = Some(ty),
-            Part::Ptr => self.ptr = Some(Ptr::default()),
-            Part::Space(space) => self.ptr.iter_mut().for_each(|ptr| ptr.space = Some(space)),
+            DeclarationPart::Vector(lanes) => self.vector = Some(lanes),
+            DeclarationPart::Type(ty) => self.ty = Some(ty),
+            DeclarationPart::Ptr => self.ptr = Some(Ptr::default()),
+            DeclarationPart::Space(space) => {
+                self.ptr.iter_mut().for_each(|ptr| ptr.space = Some(space))
+            }
         }
         self
     }
 }
 
 /// A shape of parts in any number; which part may come next depends on what is there.
-pub(super) fn shape<'a, P: Rule<'a, Part>>(
-    mut shape: Shape,
-    part: impl Fn(Shape) -> P,
-) -> impl FnOnce(Input<'a>) -> Parsed<'a, Shape> {
+pub(super) fn shape<'a, P: Rule<'a, DeclarationPart>>(
+    mut shape: Declared,
+    part: impl Fn(Declared) -> P,
+) -> impl FnOnce(Input<'a>) -> Parsed<'a, Declared> {
     move |mut i| loop {
         match part(shape).parse(i) {
             Ok((rest, part)) => (i, shape) = (rest, shape.with(part)),
@@ -95,12 +97,16 @@ pub(super) fn decl<'a>(linkage: Linkage) -> impl Rule<'a, Id<Decl>> {
     move |i: Input<'a>| {
         let early = dotted_of(&["align", "attribute"]);
         let (_, _) = alt((value((), early), value((), space))).parse(i)?;
-        let early = |_| alt((map(attributes, Part::Attributes), align(false)));
-        let (rest, found) = shape(Shape::default(), early)(i)?;
+        let early = |_| alt((map(attributes, DeclarationPart::Attributes), align(false)));
+        let (rest, found) = shape(Declared::default(), early)(i)?;
         let (rest, space) = expect("a state space", token(space)).parse(rest)?;
-        let part = |shape: Shape| {
+        let part = |shape: Declared| {
             let align = align(shape.ty.is_some());
-            alt((map(attributes, Part::Attributes), align, modifier(shape, 8)))
+            alt((
+                map(attributes, DeclarationPart::Attributes),
+                align,
+                modifier(shape, 8),
+            ))
         };
         let (rest, found) = shape(found, part)(rest)?;
         let Some(ty) = found.ty else {
@@ -121,26 +127,26 @@ pub(super) fn decl<'a>(linkage: Linkage) -> impl Rule<'a, Id<Decl>> {
 }
 
 /// `.align 8`, which may not be `late`: behind the type.
-pub(super) fn align<'a>(late: bool) -> impl Rule<'a, Part> {
+pub(super) fn align<'a>(late: bool) -> impl Rule<'a, DeclarationPart> {
     move |i: Input<'a>| {
         let (_, _) = dotted_of(&["align"]).parse(i)?;
         if late {
             return fail(i, ParseErrorKind::AlignAfterType, i.span(6));
         }
         let bytes = preceded(word("align"), integer("an alignment in bytes"));
-        map(bytes, Part::Align).parse(i)
+        map(bytes, DeclarationPart::Align).parse(i)
     }
 }
 
 /// `.v4`, of the `widest` vectors at most, a type, if there is none yet, or the space of a pointer.
-pub(super) fn modifier<'a>(shape: Shape, widest: u8) -> impl Rule<'a, Part> {
+pub(super) fn modifier<'a>(shape: Declared, widest: u8) -> impl Rule<'a, DeclarationPart> {
     let part = move |word: &str| {
         Some(match lookup::modifier(word)? {
-            ModKind::Word(Mod::V2) => Part::Vector(2),
-            ModKind::Word(Mod::V4) => Part::Vector(4),
-            ModKind::Word(Mod::V8) if widest == 8 => Part::Vector(8),
-            ModKind::Type(ty) if shape.ty.is_none() => Part::Type(ty),
-            ModKind::Space(space) if shape.ptr.is_some() => Part::Space(space),
+            ModKind::Word(Mod::V2) => DeclarationPart::Vector(2),
+            ModKind::Word(Mod::V4) => DeclarationPart::Vector(4),
+            ModKind::Word(Mod::V8) if widest == 8 => DeclarationPart::Vector(8),
+            ModKind::Type(ty) if shape.ty.is_none() => DeclarationPart::Type(ty),
+            ModKind::Space(space) if shape.ptr.is_some() => DeclarationPart::Space(space),
             _ => return None,
         })
     };

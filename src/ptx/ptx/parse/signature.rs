@@ -1,6 +1,6 @@
 //! What a function is called with.
 
-use super::decl::{Part, Shape, align, attributes, modifier, shape};
+use super::decl::{DeclarationPart, Declared, align, attributes, modifier, shape};
 use super::expr::dims;
 use super::pragma;
 use super::token::*;
@@ -88,12 +88,12 @@ fn param(i: Input<'_>) -> Parsed<'_, Param> {
     let space = alt((value(Space::Param, word("param")), reg));
     let space = expect("`.param` or `.reg`", space);
     let (rest, (hidden, space)) = (opt(word("hidden")), space).parse(i)?;
-    let part = |shape: Shape| {
+    let part = |shape: Declared| {
         let late = shape.ptr.is_none() && shape.ty.is_some();
-        let ptr = value(Part::Ptr, word("ptr"));
+        let ptr = value(DeclarationPart::Ptr, word("ptr"));
         alt((align(late), ptr, modifier(shape, 4)))
     };
-    let (rest, found) = shape(Shape::default(), part)(rest)?;
+    let (rest, found) = shape(Declared::default(), part)(rest)?;
     let (rest, ()) = expect("a type or a name", not(dotted)).parse(rest)?;
     let Some(ty) = found.ty else {
         return missing(rest, "a type such as `.u64`");

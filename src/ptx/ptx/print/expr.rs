@@ -7,7 +7,7 @@ use crate::ptx::pool::Id;
 
 /// What an expression must not be mistaken for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Context {
     /// Only expressions stand here.
     Expression,
     /// An operand, where a name alone is no expression and `a|b` a pair.
@@ -28,10 +28,10 @@ enum Step {
 impl Printer<'_> {
     /// An expression where only expressions stand.
     pub(super) fn expr(&mut self, root: Id<Expr>) {
-        self.expr_in(root, Place::Expression);
+        self.expr_in(root, Context::Expression);
     }
 
-    pub(super) fn expr_in(&mut self, root: Id<Expr>, place: Place) {
+    pub(super) fn expr_in(&mut self, root: Id<Expr>, place: Context) {
         let wrapped = wrapped(self.module, root, place);
         let mut todo = vec![Step::Expr(root, 0)];
         while let Some(step) = todo.pop() {
@@ -135,7 +135,7 @@ fn spaced(op: Binary) -> &'static str {
 /// The leaf that needs parentheses of its own, so that the text is read as an expression: a lone
 /// literal or name, the operand of a lone sign (`-5` is a number, `!p` a predicate), or the name
 /// that an operand or address begins with.
-fn wrapped(module: &Module, root: Id<Expr>, place: Place) -> Option<Id<Expr>> {
+fn wrapped(module: &Module, root: Id<Expr>, place: Context) -> Option<Id<Expr>> {
     let leaf = |id: Id<Expr>| {
         let kind = module[id].kind;
         matches!(
@@ -147,16 +147,16 @@ fn wrapped(module: &Module, root: Id<Expr>, place: Place) -> Option<Id<Expr>> {
     match module[root].kind {
         ExprKind::Unary(Unary::Minus | Unary::Not, operand) => leaf(operand),
         ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Symbol(_)
-            if place != Place::Expression =>
+            if place != Context::Expression =>
         {
             Some(root)
         }
         ExprKind::Binary(Binary::Add | Binary::Sub, left, _)
-            if place == Place::Operand && is_plain_symbol(module, left) =>
+            if place == Context::Operand && is_plain_symbol(module, left) =>
         {
             None
         }
-        _ if place == Place::Expression => None,
+        _ if place == Context::Expression => None,
         _ => leftmost(module, root),
     }
 }

@@ -1,7 +1,7 @@
 //! Instructions and operands to text.
 
 use super::Printer;
-use super::expr::Place;
+use super::expr::Context;
 use crate::ptx::instr::{
     Address, Base, Component, Instr, ModKind, Offset, Opcode, Operand, OperandKind,
 };
@@ -45,7 +45,7 @@ impl Printer<'_> {
             OperandKind::Element { base, index } => self.element(base, index),
             OperandKind::Int(int) => self.int(int),
             OperandKind::Float(float) => self.float(float),
-            OperandKind::Expr(id) => self.expr_in(id, Place::Operand),
+            OperandKind::Expr(id) => self.expr_in(id, Context::Operand),
             OperandKind::Address(id) => self.address(self.module[id]),
             OperandKind::Vector(list) => {
                 self.put("{");
@@ -123,7 +123,7 @@ impl Printer<'_> {
             Offset::None => {}
             Offset::Imm(value) => self.number(value),
             // Parentheses keep a lone literal from being read as an immediate offset.
-            Offset::Expr(id) => self.expr_in(id, Place::Address),
+            Offset::Expr(id) => self.expr_in(id, Context::Address),
         }
         for &operand in &self.module[address.rest] {
             self.put(", ");

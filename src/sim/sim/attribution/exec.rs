@@ -6,7 +6,7 @@ use crate::sim::clock::Tick;
 use crate::sim::machine::{Core, Machine};
 use crate::sim::order::Order;
 use crate::sim::place::Target;
-use crate::sim::race::{By, Kind, SameWrite};
+use crate::sim::race::{AccessKind, By, SameWrite};
 use crate::sim::stop::Stop;
 use crate::sim::warp::lanes;
 
@@ -22,7 +22,7 @@ impl Machine<'_> {
         (w, pc): (usize, Pc),
         targets: &[Target],
         elems: (u32, u32),
-        kind: Kind,
+        kind: AccessKind,
         (view, by): (View, By),
     ) -> Result<Vec<(usize, SameWrite)>, Stop> {
         (self.sync.order.view, self.sync.order.by) = (view, by);

@@ -8,7 +8,7 @@ use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Core, Machine};
 use crate::sim::place::Target;
 use crate::sim::proxy::{Reader, Through};
-use crate::sim::race::{Kind, SameWrite};
+use crate::sim::race::{AccessKind, SameWrite};
 use crate::sim::region::SHARED;
 use crate::sim::step::Under;
 use crate::sim::stop::Stop;
@@ -389,7 +389,7 @@ impl Machine<'_> {
                 apart,
             } => {
                 let place = self.core.map_place(w, lane, pc, *space, *map)?;
-                self.touch_map(w, pc, &place, Kind::Read, Some(agent))?;
+                self.touch_map(w, pc, &place, AccessKind::Read, Some(agent))?;
                 let rank = if *apart { 2 } else { coords.len() };
                 let map = self.used_map(w, lane, pc, &place, rank)?;
                 self.core
@@ -462,20 +462,20 @@ impl Machine<'_> {
         unit: u32,
     ) -> Result<Vec<SameWrite>, Stop> {
         let write = match how.reduce {
-            Some((op, ty)) => Kind::Atomic {
+            Some((op, ty)) => AccessKind::Atomic {
                 op,
                 ty,
                 used: false,
                 operand: None,
             },
-            None => Kind::Write,
+            None => AccessKind::Write,
         };
         let (part, near_part) = ((chunk.from, chunk.to), how.near_part(chunk));
         let near = job.ends(how.lane, chunk, near_part.0).0;
         let far = job.ends(how.lane, chunk, part.0).1;
         let sides = match how.fill {
-            true => [(far, part, Kind::Read), (near, near_part, write)],
-            false => [(near, near_part, Kind::Read), (far, part, write)],
+            true => [(far, part, AccessKind::Read), (near, near_part, write)],
+            false => [(near, near_part, AccessKind::Read), (far, part, write)],
         };
         // Lanes that execute one copy may store the same bytes, which compilers leave to all lanes of a warp.
         let alike = |c: &SameWrite| {
@@ -509,13 +509,13 @@ impl Machine<'_> {
         how: &How,
         t: &Target,
         (unit, bytes): (u32, u32),
-        kind: Kind,
+        kind: AccessKind,
     ) -> Result<(Vec<SameWrite>, bool), Stop> {
         let &How { w, lane, pc, .. } = how;
         let first = t.off as u64 & !3;
         let range = (first, (t.off as u64 + u64::from(bytes)) - first);
         let (fine, agent) = match kind {
-            Kind::Read => {
+            AccessKind::Read => {
                 let who = (w, 1 << lane, pc);
                 let fine = self.check_proxy(who, t.region, range, Reader::Bulk);
                 (fine, how.reads)
@@ -527,7 +527,7 @@ impl Machine<'_> {
         };
         self.sync.order.agent = Some(agent);
         self.sync.order.through = Through::Bulk;
-        let across = how.fill && kind == Kind::Read && t.region == SHARED;
+        let across = how.fill && kind == AccessKind::Read && t.region == SHARED;
         if across && self.core.fixed.team.many() {
             self.note_own(w, 1 << lane, pc, t.off as u64);
         }

@@ -7,7 +7,7 @@ use crate::kernel::Pc;
 use crate::sim::Tid;
 use crate::sim::machine::{Machine, Synchronisation};
 use crate::sim::order::Order;
-use crate::sim::race::Kind;
+use crate::sim::race::AccessKind;
 use crate::sim::region::RegionId;
 use crate::sim::val::Val;
 use crate::sim::warp::{LANES, lanes};
@@ -25,7 +25,7 @@ impl Synchronisation {
         (w, mask): (usize, u32),
         offs: &[u64; LANES],
         (size, count): (u32, u32),
-        (kind, cond): (Kind, bool),
+        (kind, cond): (AccessKind, bool),
     ) {
         let is_copied = self.order.agent.is_some();
         let Order {
@@ -33,7 +33,7 @@ impl Synchronisation {
         } = &mut self.order;
         by_value.failed |= !by_value.waiting.is_empty();
         by_value.waiting.clear();
-        let plain = kind == Kind::Write && !cond && !is_copied;
+        let plain = kind == AccessKind::Write && !cond && !is_copied;
         for lane in lanes(mask) {
             let me = Tid((w * LANES + lane) as u32);
             for k in 0..count {

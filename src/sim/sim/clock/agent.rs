@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 
 use smallvec::SmallVec;
 
-use super::{Actor, Clocks, Shape, Tick, lanes};
+use super::{Actor, Clocks, RankShape, Tick, lanes};
 use crate::sim::{Tid, state};
 
 /// Who observed the end of agents of a block.
@@ -70,7 +70,7 @@ struct Block {
 /// All agents of the CTA; ids follow those of the lanes of its warps.
 #[derive(Clone, Debug)]
 pub(super) struct Agents {
-    shape: Shape,
+    shape: RankShape,
     blocks: Vec<Block>,
     events: Vec<Vec<Observed>>,
 }
@@ -94,7 +94,7 @@ impl Agents {
         events.for_each(|(event, seen)| (event, seen).hash(h));
     }
 
-    pub(super) fn new(shape: Shape) -> Agents {
+    pub(super) fn new(shape: RankShape) -> Agents {
         Agents {
             shape,
             blocks: Vec::new(),

@@ -111,11 +111,11 @@ impl Clocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::clock::Shape;
+    use crate::sim::clock::RankShape;
 
     #[test]
     fn a_lane_that_arrives_for_its_warp_hands_over_what_it_did_itself() {
-        let mut c = Clocks::new(Shape::new(64).expect("a CTA"));
+        let mut c = Clocks::new(RankShape::new(64).expect("a CTA"));
         c.keep_apart();
         let [elected, lane, producer] = [Tid(0), Tid(1), Tid(32)];
         let read = c.stamp(0);
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_barrier_hands_over_what_all_did() {
-        let mut c = Clocks::new(Shape::new(32).expect("a CTA"));
+        let mut c = Clocks::new(RankShape::new(32).expect("a CTA"));
         c.keep_apart();
         let read = c.stamp(0);
         c.warp_sync(0, u32::MAX);

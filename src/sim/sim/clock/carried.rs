@@ -147,11 +147,11 @@ impl Clocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::clock::Shape;
+    use crate::sim::clock::RankShape;
 
     #[test]
     fn the_end_of_a_product_carries_what_its_issuer_knew_and_not_what_it_did() {
-        let mut c = Clocks::new(Shape::new(128).expect("a CTA"));
+        let mut c = Clocks::new(RankShape::new(128).expect("a CTA"));
         let [issuer, producer, worker] = [Tid(32), Tid(64), Tid(96)];
         let (copy, late) = (c.fork(2), c.fork(2));
         let (over, later) = (c.new_event(), c.new_event());

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Lanes, Shape, Snapshot, Tick};
+use super::{Lanes, RankShape, Snapshot, Tick};
 
 /// What is known of an exited thread.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl Column {
 /// Exited threads and what is known of them.
 #[derive(Clone)]
 pub(super) struct Exits {
-    shape: Shape,
+    shape: RankShape,
     /// The tick from which on the thread counts as exited; 0 while it is live.
     at: Vec<u32>,
     /// Boxed per thread once it is settled.
@@ -99,7 +99,7 @@ impl Hash for Exits {
 }
 
 impl Exits {
-    pub(super) fn new(shape: Shape) -> Exits {
+    pub(super) fn new(shape: RankShape) -> Exits {
         Exits {
             shape,
             at: vec![0; shape.threads() as usize],
@@ -203,7 +203,7 @@ impl Exits {
     }
 
     /// The threads of the group acquire from each other and from the snapshots.
-    pub(super) fn join(&mut self, group: &Lanes, also: &[Arc<Snapshot>], shape: Shape) {
+    pub(super) fn join(&mut self, group: &Lanes, also: &[Arc<Snapshot>], shape: RankShape) {
         if self.columns.is_empty() {
             return;
         }
@@ -228,14 +228,14 @@ impl Exits {
     }
 
     /// A single thread acquires.
-    pub(super) fn acquire(&mut self, t: u32, snap: &Snapshot, shape: Shape) {
+    pub(super) fn acquire(&mut self, t: u32, snap: &Snapshot, shape: RankShape) {
         if !self.columns.is_empty() {
             self.absorb(snap, std::iter::once(t), shape);
         }
     }
 
     /// Adds what a snapshot says about exited threads and exits to what the threads know.
-    fn absorb(&mut self, snap: &Snapshot, to: impl Iterator<Item = u32> + Clone, shape: Shape) {
+    fn absorb(&mut self, snap: &Snapshot, to: impl Iterator<Item = u32> + Clone, shape: RankShape) {
         for &(e, known) in &snap.columns {
             self.raise(e, known, to.clone());
         }
@@ -364,7 +364,7 @@ fn unite(to: &mut Option<Arc<Lanes>>, row: &Arc<Lanes>) {
     }
 }
 
-fn members_of(group: Lanes, shape: Shape) -> impl Iterator<Item = u32> {
+fn members_of(group: Lanes, shape: RankShape) -> impl Iterator<Item = u32> {
     group.into_iter().zip(0..).flat_map(move |(mask, w)| {
         (0..shape.width())
             .filter(move |l| mask >> l & 1 != 0)
@@ -372,7 +372,7 @@ fn members_of(group: Lanes, shape: Shape) -> impl Iterator<Item = u32> {
     })
 }
 
-fn members(group: &Lanes, shape: Shape) -> impl Iterator<Item = u32> + Clone {
+fn members(group: &Lanes, shape: RankShape) -> impl Iterator<Item = u32> + Clone {
     group.iter().zip(0..).flat_map(move |(&mask, w)| {
         (0..shape.width())
             .filter(move |l| mask >> l & 1 != 0)

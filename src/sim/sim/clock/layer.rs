@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use super::agent::Seen;
-use super::{Clocks, EventId, Shape, Snapshot};
+use super::{Clocks, EventId, RankShape, Snapshot};
 use crate::sim::Tid;
 
 /// What a layer takes for granted.
@@ -44,7 +44,7 @@ pub enum Heard {
 
 impl Clocks {
     /// Clocks with these layers, before anything happened.
-    pub fn with_layers(shape: Shape, layers: impl IntoIterator<Item = Layer>) -> Clocks {
+    pub fn with_layers(shape: RankShape, layers: impl IntoIterator<Item = Layer>) -> Clocks {
         let layers = layers.into_iter().map(|l| (l, Clocks::new(shape)));
         Clocks {
             layers: layers.collect(),

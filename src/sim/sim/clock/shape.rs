@@ -11,7 +11,7 @@ const MOST: u32 = 1 << 11;
 /// How thread ranks split into warps and lanes. Each CTA of several begins with a warpgroup, so that of
 /// the ranks some stand for no thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct RankShape {
     /// Ranks, of all CTAs.
     pub(super) threads: u32,
     pub(super) shift: u32,
@@ -21,17 +21,17 @@ pub struct Shape {
     stride: u32,
 }
 
-impl Shape {
+impl RankShape {
     /// A CTA of 1 to 1024 threads in warps of 32; `None` for other sizes.
-    pub fn new(threads: u32) -> Option<Shape> {
-        Shape::with_width(threads, 32)
+    pub fn new(threads: u32) -> Option<RankShape> {
+        RankShape::with_width(threads, 32)
     }
 
     /// A CTA whose warps have `width` lanes, a power of two up to 32; at most 32 warps. PTX has
     /// only 32; small widths make small programs, which tests can enumerate.
-    pub fn with_width(threads: u32, width: u32) -> Option<Shape> {
+    pub fn with_width(threads: u32, width: u32) -> Option<RankShape> {
         let ok = width.is_power_of_two() && width <= 32 && threads > 0;
-        (ok && threads.div_ceil(width) <= MAX_WARPS as u32).then(|| Shape {
+        (ok && threads.div_ceil(width) <= MAX_WARPS as u32).then(|| RankShape {
             threads,
             shift: width.trailing_zeros(),
             own: threads,
@@ -40,14 +40,14 @@ impl Shape {
     }
 
     /// Several CTAs of so many threads each; `None` where there are too many.
-    pub fn several(threads: u32, ctas: u32) -> Option<Shape> {
-        let one = Shape::new(threads)?;
+    pub fn several(threads: u32, ctas: u32) -> Option<RankShape> {
+        let one = RankShape::new(threads)?;
         if ctas <= 1 {
             return Some(one);
         }
         let stride = one.stride.next_multiple_of(GROUP);
         let warps = stride.checked_mul(ctas).filter(|n| *n <= MOST)?;
-        Some(Shape {
+        Some(RankShape {
             threads: warps * one.width(),
             stride,
             ..one

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Lanes, Shape, Tick};
+use super::{Lanes, RankShape, Tick};
 
 /// The clock of a thread, or of all live lanes of a warp, when it released.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl Hash for Snapshot {
 
 impl Snapshot {
     /// Up to which stamp a thread was known that was live then, floor apart.
-    pub(super) fn of(&self, u: u32, shape: Shape) -> u32 {
+    pub(super) fn of(&self, u: u32, shape: RankShape) -> u32 {
         let s = u >> shape.shift;
         let mut k = self.base[s as usize];
         if s == self.warp {

@@ -21,7 +21,7 @@ use super::super::clock::Actor;
 use super::super::machine::Machine;
 use super::super::place::Target;
 use super::super::proxy::Through;
-use super::super::race::Kind;
+use super::super::race::AccessKind;
 use super::super::region::SHARED;
 use super::super::step::Under;
 use super::super::stop::Stop;
@@ -183,7 +183,7 @@ impl Machine<'_> {
         let seen = self.check_refill((w, lane, pc), SHARED, (near.off as u64, u64::from(BYTES)));
         self.sync.order.agent = Some(agents);
         self.sync.order.through = Through::Bulk;
-        let found = self.order_accesses((w, pc), &[near], (4, BYTES / 4), Kind::Write, false);
+        let found = self.order_accesses((w, pc), &[near], (4, BYTES / 4), AccessKind::Write, false);
         self.sync.order.through = Through::Thread;
         self.sync.order.agent = None;
         for (_, c) in &found? {

@@ -13,7 +13,7 @@
 //!
 //! Source: PTX ISA 9.0, sections 2.2.2 (cooperative thread arrays of a cluster), 5.1.7 and 9.7.9.23 (`mapa`).
 
-use super::clock::Shape;
+use super::clock::RankShape;
 use super::{Finding, Otherwise, Outcome, Site, Tid};
 
 pub(super) mod barrier;
@@ -35,7 +35,7 @@ const SLOT: i64 = 1 << SLOT_BITS;
 pub(super) struct Team {
     /// Their indices, cluster by cluster, each in the order of its ranks.
     ctas: Vec<[u32; 3]>,
-    shape: Shape,
+    shape: RankShape,
     /// CTAs of a cluster.
     size: u32,
 }
@@ -55,7 +55,7 @@ pub(super) fn barriers(team: &Team, warps: usize) -> Vec<barrier::ClusterBarrier
 
 impl Team {
     /// A team of these CTAs, in clusters of so many.
-    pub(super) fn new(ctas: Vec<[u32; 3]>, shape: Shape, size: u32) -> Team {
+    pub(super) fn new(ctas: Vec<[u32; 3]>, shape: RankShape, size: u32) -> Team {
         Team { ctas, shape, size }
     }
 

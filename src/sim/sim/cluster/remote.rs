@@ -12,7 +12,7 @@ use super::super::clock::Actor;
 use super::super::machine::{Core, Machine};
 use super::super::place::Target;
 use super::super::proxy::Through;
-use super::super::race::Kind;
+use super::super::race::AccessKind;
 use super::super::region::SHARED;
 use super::super::step::Under;
 use super::super::stop::Stop;
@@ -66,8 +66,8 @@ impl Machine<'_> {
         let to = self.in_shared_memory(At { w, exec, pc }, op, op.to, bytes)?;
         let objects = self.in_shared_memory(At { w, exec, pc }, op, op.object, 8)?;
         let kind = match op.reduce {
-            None => Kind::Write,
-            Some(reduce) => Kind::Atomic {
+            None => AccessKind::Write,
+            Some(reduce) => AccessKind::Atomic {
                 op: reduce,
                 ty: op.ty,
                 used: false,

@@ -3,18 +3,18 @@
 use crate::kernel::{Addr, Guard, IntTy, NumTy, Op, Pc, Space, Src};
 use crate::sim::UnknownKind;
 use crate::sim::at::{At, LaneAt, site};
-use crate::sim::gather::{Chosen, Found};
+use crate::sim::gather::{Chosen, LaneRead};
 use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Core, Machine, Tasks};
 use crate::sim::proxy::Through;
-use crate::sim::race::Kind;
+use crate::sim::race::AccessKind;
 use crate::sim::region::RegionId;
 use crate::sim::step::Under;
 use crate::sim::stop::Stop;
 use crate::sim::val::Val;
 use crate::sim::warp::{LANES, lanes};
 
-use super::{Copies, Issued, Part};
+use super::{Copies, Issued, PossibleLength};
 
 /// The width in bits and the type of an untyped unit of some bytes.
 fn word(bytes: u32) -> (u8, NumTy) {
@@ -44,7 +44,7 @@ impl Core<'_> {
         pc: Pc,
         size: u32,
         (read, ignore): (Option<Src>, Option<Guard>),
-    ) -> Result<Vec<Part>, Stop> {
+    ) -> Result<Vec<PossibleLength>, Stop> {
         let yes = self.values.store.bool(true);
         let v = match (read, ignore) {
             (Some(s), _) => {
@@ -109,7 +109,7 @@ impl Machine<'_> {
         let size = *bytes as u32;
         // How many bytes each lane reads; lanes that read alike go together.
         let mut sizes = [0u32; LANES];
-        let mut chosen: Vec<(usize, Vec<Part>)> = Vec::new();
+        let mut chosen: Vec<(usize, Vec<PossibleLength>)> = Vec::new();
         for lane in lanes(exec) {
             let mut parts = self.core.parts_read(w, lane, pc, size, (*read, *ignore))?;
             if let Some(&(_, n)) = parts.iter().find(|(_, n)| *n > u64::from(size)) {
@@ -171,7 +171,7 @@ impl Machine<'_> {
         &mut self,
         (w, lane, pc): (usize, usize, Pc),
         size: u32,
-        parts: &[Part],
+        parts: &[PossibleLength],
         (to, from): (Addr, Addr),
         under: &Under,
     ) -> Result<(), Stop> {
@@ -204,13 +204,14 @@ impl Machine<'_> {
                 return Err(Stop::Finding);
             }
             let elems = (unit, n / unit);
-            self.order_accesses((w, pc), &source, elems, Kind::Read, false)?;
+            self.order_accesses((w, pc), &source, elems, AccessKind::Read, false)?;
             found.push((c, n, source[0]));
         }
         let Some(&dest) = dests.first() else {
             return Err(Stop::Finding);
         };
-        let conflicts = self.order_accesses((w, pc), &dests, (4, size / 4), Kind::Write, false)?;
+        let conflicts =
+            self.order_accesses((w, pc), &dests, (4, size / 4), AccessKind::Write, false)?;
         for (_, c) in &conflicts {
             self.sync.add_race(c.otherwise, c);
         }
@@ -250,8 +251,8 @@ impl Machine<'_> {
         chosen: &[Chosen],
         offset: i64,
         (size, n): (u32, u32),
-    ) -> Option<Vec<(usize, Found)>> {
-        let mut out: Vec<(usize, Found)> = Vec::new();
+    ) -> Option<Vec<(usize, LaneRead)>> {
+        let mut out: Vec<(usize, LaneRead)> = Vec::new();
         for c in chosen {
             if c.cond.is_some() || n != size || out.iter().any(|o| o.0 == c.lane) {
                 return None;
@@ -302,9 +303,10 @@ impl Machine<'_> {
             (1, n)
         };
         if n > 0 {
-            self.order_accesses((w, pc), &sources, (unit, count), Kind::Read, false)?;
+            self.order_accesses((w, pc), &sources, (unit, count), AccessKind::Read, false)?;
         }
-        let conflicts = self.order_accesses((w, pc), &dests, (4, size / 4), Kind::Write, false)?;
+        let conflicts =
+            self.order_accesses((w, pc), &dests, (4, size / 4), AccessKind::Write, false)?;
         for (_, c) in &conflicts {
             self.sync.add_race(c.otherwise, c);
         }

@@ -5,7 +5,7 @@ use crate::kernel::Pc;
 use crate::sim::at::site;
 use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Machine, Synchronisation};
-use crate::sim::race::Kind;
+use crate::sim::race::AccessKind;
 use crate::sim::region::RegionId;
 use crate::sim::warp::{LANES, lanes};
 use crate::sim::{DefectKind, Tid, UnknownKind};
@@ -40,7 +40,7 @@ impl Machine<'_> {
         (region, array): (RegionId, ArrayId),
         (w, mask, pc): (usize, u32, Pc),
         (offs, bytes): (&[u64; LANES], u64),
-        (kind, conditional): (Kind, bool),
+        (kind, conditional): (AccessKind, bool),
     ) {
         let early = self
             .sync

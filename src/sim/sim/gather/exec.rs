@@ -14,11 +14,11 @@ use crate::spec::Origin;
 use crate::term::gather::{self, Index, Place};
 use crate::term::{ArrayId, BitsOp, TermId};
 
-use super::{Chosen, Found, Gather, Object};
+use super::{Chosen, Gather, LaneRead, Object};
 
 impl Values {
     /// The value at a distance from what was found.
-    pub(in crate::sim) fn chosen_value(&mut self, f: &Found, byte: i64, ty: NumTy) -> Val {
+    pub(in crate::sim) fn chosen_value(&mut self, f: &LaneRead, byte: i64, ty: NumTy) -> Val {
         let store = &mut self.store;
         // The distance was checked for the whole access.
         let off = gather::offset(f.distance + byte).unwrap_or_default();
@@ -143,7 +143,7 @@ impl Machine<'_> {
         space: Space,
         offset: i64,
         size: u32,
-    ) -> Option<Found> {
+    ) -> Option<LaneRead> {
         let landing = self.core.memory.prov.landing(c.prov, space).ok()?;
         let array = self.readable(landing.region)?;
         let store = &mut self.core.values.store;
@@ -173,7 +173,7 @@ impl Machine<'_> {
         self.core.threads.stats.accesses += 1;
         self.core
             .note_chosen((w, pc), c, (Object::Array(array), at), index, size);
-        Some(Found { symbols, distance })
+        Some(LaneRead { symbols, distance })
     }
 
     /// The array of a region that no thread writes and of which nothing is known.

@@ -5,7 +5,7 @@ use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Machine, Synchronisation};
 use crate::sim::memory::RegionKind;
 use crate::sim::place::Target;
-use crate::sim::race::{Conflict, Finding, Kind, Party, SameWrite};
+use crate::sim::race::{AccessKind, Conflict, Finding, Party, SameWrite};
 use crate::sim::region::RegionId;
 use crate::sim::val::Val;
 use crate::sim::warp::LANES;
@@ -133,7 +133,7 @@ impl Machine<'_> {
                 _ => &mut self.sync.order.report,
             };
             for p in [&f.earlier, &f.later] {
-                if p.kind == Kind::Read {
+                if p.kind == AccessKind::Read {
                     report.add_reader(p.pc, p.thread);
                 }
             }

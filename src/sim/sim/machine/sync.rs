@@ -6,7 +6,7 @@ use crate::spec::Launch;
 use crate::term::{ArrayId, TermId};
 
 use super::super::barrier::Barriers;
-use super::super::clock::Shape;
+use super::super::clock::RankShape;
 use super::super::cluster::barrier::ClusterBarrier;
 use super::super::cluster::inits::Inits;
 use super::super::cluster::{self, Lifetimes, Requests, Team};
@@ -55,7 +55,7 @@ impl Synchronisation {
     /// Nothing ordered and nobody waiting, with memory of a number of regions, of which arrays are tracked.
     pub(super) fn new(
         (kernel, launch): (&Kernel, &Launch),
-        (team, shape): (&Team, Shape),
+        (team, shape): (&Team, RankShape),
         regions: usize,
         tracked: &FxHashSet<ArrayId>,
     ) -> Synchronisation {

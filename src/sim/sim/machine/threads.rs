@@ -4,7 +4,7 @@ use crate::kernel::{Kernel, Pc, Src};
 
 use super::super::Stats;
 use super::super::branch::Regions;
-use super::super::clock::Shape;
+use super::super::clock::RankShape;
 use super::super::plain::Class;
 use super::super::program::Program;
 use super::super::runaway::Runaway;
@@ -50,7 +50,7 @@ pub(in crate::sim) struct Threads {
 
 impl Threads {
     /// All threads at the first instruction.
-    pub(super) fn new(kernel: &Kernel, program: &Program, shape: Shape) -> Threads {
+    pub(super) fn new(kernel: &Kernel, program: &Program, shape: RankShape) -> Threads {
         let warp = |w| {
             let lanes = shape.members(w).count_ones();
             Warp::new(kernel.reg_width.len(), lanes, w * LANES as u32)

@@ -305,7 +305,7 @@ impl Values {
 
     /// A term that is a known number.
     fn constant_float(&self, t: TermId) -> Option<Float> {
-        use crate::number::Value;
+        use crate::number::Decoded;
         let float = |negative, value| Some(Float { negative, value });
         match self.store.get(t) {
             Term::Const(c) => {
@@ -313,7 +313,7 @@ impl Values {
                 let negative = num_traits::Signed::is_negative(q);
                 let (n, d) = (q.numer().magnitude(), q.denom().magnitude());
                 if n.bits() == 0 {
-                    return float(false, Value::Zero);
+                    return float(false, Decoded::Zero);
                 }
                 let zeros = n.trailing_zeros().unwrap_or(0);
                 let mantissa = u64::try_from(n >> zeros).ok()?;
@@ -323,10 +323,10 @@ impl Values {
                     return None;
                 }
                 let exponent = i32::try_from(zeros as i64 - power as i64).ok()?;
-                float(negative, Value::Finite { mantissa, exponent })
+                float(negative, Decoded::Finite { mantissa, exponent })
             }
-            Term::Inf { neg } => float(neg, Value::Infinite),
-            Term::Undefined => float(false, Value::Nan),
+            Term::Inf { neg } => float(neg, Decoded::Infinite),
+            Term::Undefined => float(false, Decoded::Nan),
             _ => None,
         }
     }

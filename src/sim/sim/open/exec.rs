@@ -9,7 +9,7 @@ use crate::term::{Term, TermId, TermStore};
 use crate::work;
 
 use super::together::Ids;
-use super::{Factor, Kind, NONE, NOTHING, OpenSum};
+use super::{Factor, NONE, NOTHING, OpenSum, SumKind};
 
 fn factor(store: &TermStore, t: TermId) -> Factor {
     match store.get(t) {
@@ -82,7 +82,7 @@ impl Values {
     /// itself.
     pub fn extend_together(
         &mut self,
-        kind: Kind,
+        kind: SumKind,
         mask: u32,
         sums: &[u64; LANES],
         x: &[u64; LANES],
@@ -107,12 +107,18 @@ impl Values {
     /// As [`Values::extend`], where nothing but an append is needed.
     #[inline]
     pub fn append(&mut self, sum: OpenSum, x: TermId, y: TermId) -> Option<OpenSum> {
-        self.append_as(Kind::Real, sum, x, y)
+        self.append_as(SumKind::Real, sum, x, y)
     }
 
     /// The same for a sum of a kind.
     #[inline]
-    pub fn append_as(&mut self, kind: Kind, sum: OpenSum, x: TermId, y: TermId) -> Option<OpenSum> {
+    pub fn append_as(
+        &mut self,
+        kind: SumKind,
+        sum: OpenSum,
+        x: TermId,
+        y: TermId,
+    ) -> Option<OpenSum> {
         if !self.is_factor(kind, x) || !self.is_factor(kind, y) {
             return None;
         }
@@ -122,17 +128,17 @@ impl Values {
 
     /// True for a factor that no rule about constants concerns.
     #[inline]
-    fn is_factor(&self, kind: Kind, t: TermId) -> bool {
+    fn is_factor(&self, kind: SumKind, t: TermId) -> bool {
         match kind {
-            Kind::Real => self.store.is_ordinary(t),
-            Kind::Bits(width) => self.store.is_plain_bits(t, width),
+            SumKind::Real => self.store.is_ordinary(t),
+            SumKind::Bits(width) => self.store.is_plain_bits(t, width),
         }
     }
 
-    fn one_of(&mut self, kind: Kind) -> TermId {
+    fn one_of(&mut self, kind: SumKind) -> TermId {
         match kind {
-            Kind::Real => self.one(),
-            Kind::Bits(width) => self.bits_one(width),
+            SumKind::Real => self.one(),
+            SumKind::Bits(width) => self.bits_one(width),
         }
     }
 

@@ -230,7 +230,7 @@ proptest! {
                         std::array::from_fn(|l| inputs[at + step * l].0 as u64)
                     };
                     let (x, y) = (factor(i.x, i.step[0]), factor(i.y, i.step[1]));
-                    match v.extend_together(Kind::Real, i.mask, &words[i.src], &x, &y) {
+                    match v.extend_together(SumKind::Real, i.mask, &words[i.src], &x, &y) {
                         Some(s) => {
                             shared += 1;
                             for lane in lanes(i.mask) {

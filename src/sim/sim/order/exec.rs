@@ -8,7 +8,7 @@ use crate::sim::attribution;
 use crate::sim::machine::{Core, Machine, Synchronisation};
 use crate::sim::order::NcPair;
 use crate::sim::race::View;
-use crate::sim::race::{self, Conflict, Kind, Party, SameWrite};
+use crate::sim::race::{self, AccessKind, Conflict, Party, SameWrite};
 use crate::sim::region::{RegionId, SHARED};
 use crate::sim::stop::Stop;
 use crate::sim::warp::LANES;
@@ -46,9 +46,9 @@ impl Core<'_> {
         let verb = match p.kind {
             _ if p.agent && p.kind.writes() => "starts an asynchronous copy to",
             _ if p.agent => "starts an asynchronous copy from",
-            Kind::Read | Kind::StrongRead => "reads",
-            Kind::Write | Kind::StrongWrite => "writes",
-            Kind::Atomic { .. } => "updates",
+            AccessKind::Read | AccessKind::StrongRead => "reads",
+            AccessKind::Write | AccessKind::StrongWrite => "writes",
+            AccessKind::Atomic { .. } => "updates",
         };
         Site::new(p.pc, vec![p.thread], format!("{verb} {place}"))
     }
@@ -98,12 +98,12 @@ impl Core<'_> {
         let expects = |read: &race::Party, other: &race::Party| {
             let swap = matches!(
                 other.kind,
-                race::Kind::Atomic {
+                race::AccessKind::Atomic {
                     op: AtomOp::Cas,
                     ..
                 }
             );
-            swap && read.kind == race::Kind::Read
+            swap && read.kind == race::AccessKind::Read
                 && crate::kernel::rechecked::rechecked(self.fixed.kernel).contains(&read.pc)
         };
         match expects(a, b) || expects(b, a) {

@@ -17,7 +17,7 @@ use crate::sim::warp::{LANES, lanes};
 use crate::sim::{Conditional, DefectKind, Finding, Site, UnknownKind};
 use crate::term::TermId;
 
-use super::{Case, Known, Target, local_stride};
+use super::{Case, KnownAddress, Target, local_stride};
 
 impl Spaces {
     /// Where a known address leads, if the access is aligned and lies within one object outside of
@@ -94,7 +94,7 @@ impl Core<'_> {
     fn resolve(
         &mut self,
         (w, lane, pc, space): (usize, usize, Pc, Space),
-        known: &Known,
+        known: &KnownAddress,
         width: u8,
         offset: i64,
     ) -> Result<(RegionId, i64, BaseId), Stop> {
@@ -298,7 +298,7 @@ impl Core<'_> {
         width: u8,
         cond: Option<TermId>,
         chosen: &mut Vec<Chosen>,
-    ) -> Result<Vec<Known>, Stop> {
+    ) -> Result<Vec<KnownAddress>, Stop> {
         let before = chosen.len();
         let (v, p) = (self.src(w, base, lane), self.src_prov(w, base, lane));
         let mut open = vec![(cond, v, p)];
@@ -329,7 +329,7 @@ impl Core<'_> {
                 }
             };
             match v {
-                Val::Conc(number) => out.push(Known {
+                Val::Conc(number) => out.push(KnownAddress {
                     cond,
                     number,
                     prov: p,
@@ -362,7 +362,7 @@ impl Core<'_> {
                     for (c, number) in leaves {
                         self.chosen_by_written((w, lane, pc), c)?;
                         let store = &mut self.values.store;
-                        out.push(Known {
+                        out.push(KnownAddress {
                             cond: Some(cond.map_or(c, |k| store.and(k, c))),
                             number,
                             prov: p,

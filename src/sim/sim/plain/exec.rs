@@ -7,7 +7,7 @@ use crate::sim::at::At;
 use crate::sim::int;
 use crate::sim::machine::{Core, Machine};
 use crate::sim::memory::{RegionKind, extend};
-use crate::sim::race::Kind;
+use crate::sim::race::AccessKind;
 use crate::sim::step::UNCONDITIONAL;
 use crate::sim::stop::Stop;
 use crate::sim::val::{Val, open_head, real_head};
@@ -282,7 +282,9 @@ impl Machine<'_> {
             _ => return false,
         };
         let size = access.ty.bits() / 8;
-        if self.sync.fences.kind(access, false) != Kind::Read || self.core.memory.footprint.on() {
+        if self.sync.fences.kind(access, false) != AccessKind::Read
+            || self.core.memory.footprint.on()
+        {
             return false;
         }
         let Some((region, off)) =

@@ -7,7 +7,7 @@ use super::entry::{Entry, Extent, List, MAX_PC, plain_read};
 use super::tables::{INDEX, LIST, Reader, Tables};
 use crate::kernel::Pc;
 use crate::sim::clock::{Actor, Tick, lanes};
-use crate::sim::race::{By, Kind};
+use crate::sim::race::{AccessKind, By};
 
 /// The accesses of one cell: a plain write, plain reads of a warp, and a link to more. With a
 /// record of readers, `r_tick` is the latest of them; with a list, all are in the list and
@@ -233,7 +233,7 @@ impl Cell {
                 mask: 1 << lane,
                 tick: self.w_tick,
                 pc: Pc(self.w_info & (MAX_PC - 1)),
-                kind: Kind::Write,
+                kind: AccessKind::Write,
                 conditional: false,
                 extent: Extent((self.w_info >> 25) as u8),
                 by: By::Lanes,
@@ -244,13 +244,13 @@ impl Cell {
 
     /// Puts a list back, into the cell itself if it fits.
     pub(super) fn put_list(&mut self, list: List, tables: &mut Tables) {
-        let reads = list.iter().filter(|e| e.kind == Kind::Read).count();
-        let single = |e: &Entry| e.kind == Kind::Read || e.mask & (e.mask - 1) == 0;
+        let reads = list.iter().filter(|e| e.kind == AccessKind::Read).count();
+        let single = |e: &Entry| e.kind == AccessKind::Read || e.mask & (e.mask - 1) == 0;
         let fits = reads <= 1 && list.len() <= reads + 1;
         if fits && list.iter().all(|e| e.plain() && single(e)) {
             self.drop_list(tables);
             for e in &list {
-                if e.kind == Kind::Read {
+                if e.kind == AccessKind::Read {
                     self.r_tick = e.tick;
                     self.r_base = e.base;
                     self.r_mask = e.mask;
@@ -293,7 +293,7 @@ impl Cell {
         let mut high = *self;
         if self.link & LIST != 0 {
             let mut list = tables.lists[(self.link & INDEX) as usize].clone();
-            for e in list.iter_mut().filter(|e| e.kind != Kind::Read) {
+            for e in list.iter_mut().filter(|e| e.kind != AccessKind::Read) {
                 e.extent = e.extent.later(by);
             }
             let i = tables.new_list();

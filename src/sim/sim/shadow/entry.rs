@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::kernel::Pc;
 use crate::sim::clock::{Actor, Clocks, Tick};
-use crate::sim::race::{By, Kind};
+use crate::sim::race::{AccessKind, By};
 
 /// Instructions from here on do not fit beside an extent; their cells become lists.
 pub(super) const MAX_PC: u32 = 1 << 25;
@@ -39,7 +39,7 @@ pub(super) struct Entry {
     pub(super) mask: u32,
     pub(super) tick: u32,
     pub(super) pc: Pc,
-    pub(super) kind: Kind,
+    pub(super) kind: AccessKind,
     pub(super) conditional: bool,
     pub(super) extent: Extent,
     pub(super) by: By,
@@ -69,7 +69,7 @@ impl Entry {
     pub(super) fn insert(self, list: &mut List, clocks: &Clocks, warp: u32) {
         let shape = clocks.shape();
         // A lane that is not named may be one that knows less than others.
-        let over = self.kind == Kind::Write && !self.conditional && self.by == By::Lanes;
+        let over = self.kind == AccessKind::Write && !self.conditional && self.by == By::Lanes;
         list.retain(|e| {
             let sort = (e.kind, e.conditional, e.by) == (self.kind, self.conditional, self.by);
             // Accesses of two instructions under conditions do not happen for the same inputs.
@@ -79,7 +79,7 @@ impl Entry {
             }
             // A plain write of the same bytes hides those before it: whatever is unordered with
             // one of them is unordered with it, and reported in the same way.
-            let hidden = over && e.kind == Kind::Write && e.extent == self.extent && {
+            let hidden = over && e.kind == AccessKind::Write && e.extent == self.extent && {
                 let t = shape.tid(warp, self.mask.trailing_zeros() & 31);
                 clocks
                     .unordered(Actor(e.base), e.mask, Tick(e.tick), t)
@@ -114,7 +114,7 @@ pub(super) fn plain_read(base: u32, mask: u32, tick: u32, pc: u32) -> Entry {
         mask,
         tick,
         pc: Pc(pc),
-        kind: Kind::Read,
+        kind: AccessKind::Read,
         conditional: false,
         extent: Extent(0),
         by: By::Lanes,

@@ -1,7 +1,7 @@
 //! Where cells keep what does not fit into them: plain reads of several warps, and lists.
 
 use super::entry::List;
-use crate::sim::clock::Shape;
+use crate::sim::clock::RankShape;
 
 /// Plain reads of one warp.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +31,7 @@ pub(super) const READERS: u32 = 1 << 30;
 pub(super) const INDEX: u32 = READERS - 1;
 
 impl Tables {
-    pub(super) fn new(shape: Shape) -> Tables {
+    pub(super) fn new(shape: RankShape) -> Tables {
         Tables {
             warps: shape.warps(),
             shift: shape.width().trailing_zeros(),

@@ -4,8 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use crate::kernel::Pc;
 use crate::sim::Tid;
-use crate::sim::clock::{Actor, Clocks, Shape, Tick};
-use crate::sim::race::{By, Kind, RegionId, Report};
+use crate::sim::clock::{Actor, Clocks, RankShape, Tick};
+use crate::sim::race::{AccessKind, By, RegionId, Report};
 use crate::sim::shadow::{Shadow, WarpAccess};
 
 use super::State;
@@ -45,13 +45,13 @@ impl Hash for Run {
 
 impl Run {
     fn new() -> Run {
-        let clocks = Clocks::new(Shape::new(128).expect("a CTA"));
+        let clocks = Clocks::new(RankShape::new(128).expect("a CTA"));
         let shadow = Shadow::new(RegionId(0), &clocks);
         Run { clocks, shadow }
     }
 
     /// All lanes of a warp access words of their own, from a byte on.
-    fn access(&mut self, warp: u32, kind: Kind, from: u64) {
+    fn access(&mut self, warp: u32, kind: AccessKind, from: u64) {
         let offsets: [u64; 32] = std::array::from_fn(|lane| from + 4 * lane as u64);
         let access = WarpAccess {
             warp,
@@ -71,11 +71,11 @@ impl Run {
 
     /// A round of a loop: some warps write and meet, a thread hands something to another, and all meet where that is said.
     fn round(&mut self, all: bool) {
-        self.access(0, Kind::Write, 0);
-        self.access(1, Kind::Write, 128);
+        self.access(0, AccessKind::Write, 0);
+        self.access(1, AccessKind::Write, 128);
         let nobody = self.clocks.shape().none();
         self.clocks.rendezvous(&[0, 1], &[], &nobody);
-        self.access(0, Kind::Read, 128);
+        self.access(0, AccessKind::Read, 128);
         let handed = self.clocks.publish(Tid(3));
         self.clocks.acquire(Tid(70), &handed);
         if all {
@@ -102,9 +102,9 @@ fn rounds_that_differ_in_ticks_alone_have_one_state() {
 fn an_access_that_all_know_is_in_no_state() {
     let (mut run, mut other) = (Run::new(), Run::new());
     for run in [&mut run, &mut other] {
-        run.access(2, Kind::Write, 512);
+        run.access(2, AccessKind::Write, 512);
     }
-    other.access(3, Kind::Read, 1024);
+    other.access(3, AccessKind::Read, 1024);
     assert_ne!(state(&run), state(&other), "of a read that nobody knows");
     for run in [&mut run, &mut other] {
         let nobody = run.clocks.shape().none();
@@ -123,7 +123,7 @@ fn an_access_that_all_know_is_in_no_state() {
 fn who_knows_an_access_is_part_of_a_state() {
     let (mut run, mut other) = (Run::new(), Run::new());
     for run in [&mut run, &mut other] {
-        run.access(0, Kind::Write, 0);
+        run.access(0, AccessKind::Write, 0);
     }
     let handed = run.clocks.publish(Tid(3));
     let same = other.clocks.publish(Tid(3));

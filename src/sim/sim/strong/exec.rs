@@ -8,7 +8,7 @@ use crate::kernel::{Access, Op, Pc, Scope, Sem};
 use crate::sim::at::site;
 use crate::sim::machine::{Core, Machine, Synchronisation};
 use crate::sim::plain::Class;
-use crate::sim::race::Kind;
+use crate::sim::race::AccessKind;
 use crate::sim::region::RegionId;
 use crate::sim::strong::location::Key;
 use crate::sim::val::Val;
@@ -238,7 +238,7 @@ impl Machine<'_> {
         (pc, access): (Pc, &Access),
         (region, off): (RegionId, u64),
         (elem, count): (u32, u32),
-        kind: Kind,
+        kind: AccessKind,
     ) {
         // A volatile access is relaxed, of the system.
         let (sem, scope) = match access.volatile {

@@ -13,7 +13,7 @@
 
 use crate::kernel::{Pc, Scope};
 
-use super::super::race::Kind;
+use super::super::race::AccessKind;
 use super::super::region::RegionId;
 use super::super::val::Val;
 use super::update::Snapshot;
@@ -38,7 +38,7 @@ pub struct Write {
     /// The instruction.
     pub pc: Pc,
     /// What it did.
-    pub kind: Kind,
+    pub kind: AccessKind,
     /// What it gave to memory, if that is known.
     pub operand: Option<u64>,
     /// What the word held before it, as a number.

@@ -28,7 +28,7 @@ use crate::sim::state::recorded;
 
 use super::Tid;
 use super::clock::{Known, Tick, join};
-use super::race::Kind;
+use super::race::AccessKind;
 
 pub use location::{Key, Location};
 
@@ -170,7 +170,7 @@ pub struct Event {
     /// Its size in bytes.
     pub bytes: u32,
     /// What is done.
-    pub kind: Kind,
+    pub kind: AccessKind,
     /// With which semantics.
     pub sem: Sem,
     /// In which scope.
@@ -182,7 +182,7 @@ pub struct Event {
 impl Event {
     /// True if a read-modify-write leaves memory as it was whatever it holds.
     pub fn is_idle(&self) -> bool {
-        let Kind::Atomic { op, .. } = self.kind else {
+        let AccessKind::Atomic { op, .. } = self.kind else {
             return false;
         };
         self.operand == Some(0) && matches!(op, AtomOp::Add | AtomOp::Or | AtomOp::Xor)

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::kernel::{Op, Pc, RegId, Src, operands};
 use crate::sim::at::site;
-use crate::sim::carries::{self, Extent, Known, Way};
+use crate::sim::carries::{self, Extent, OperandValue, Way};
 use crate::sim::clock::{Actor, Tick};
 use crate::sim::collective::source_lane;
 use crate::sim::machine::{Core, Machine, Tasks};
@@ -102,10 +102,10 @@ impl Core<'_> {
     }
 
     /// What is known of an operand of a lane.
-    fn known_operand(&self, w: usize, s: Src, lane: usize) -> Known {
+    fn known_operand(&self, w: usize, s: Src, lane: usize) -> OperandValue {
         match self.src(w, s, lane) {
-            Val::Conc(n) => Known::Bits(n),
-            Val::Real(_, t) if self.values.store.is_rational(t) => Known::Finite {
+            Val::Conc(n) => OperandValue::Bits(n),
+            Val::Real(_, t) if self.values.store.is_rational(t) => OperandValue::Finite {
                 zero: self.values.store.is_zero(t),
             },
             Val::Real(..)
@@ -114,7 +114,7 @@ impl Core<'_> {
             | Val::Sum(..)
             | Val::Pred(_)
             | Val::Unset
-            | Val::Absent => Known::Open,
+            | Val::Absent => OperandValue::Open,
         }
     }
 }

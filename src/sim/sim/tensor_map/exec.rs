@@ -13,7 +13,7 @@ use crate::sim::memory::RegionKind;
 use crate::sim::order::Order;
 use crate::sim::place::Target;
 use crate::sim::proxy::{MapStep, Through};
-use crate::sim::race::Kind;
+use crate::sim::race::AccessKind;
 use crate::sim::region::{PARAM, RegionId, WINDOW_BITS};
 use crate::sim::stop::Stop;
 use crate::sim::tensor_box::{Refusal, TensorMap};
@@ -196,7 +196,7 @@ impl Machine<'_> {
         w: usize,
         pc: Pc,
         t: &Target,
-        kind: Kind,
+        kind: AccessKind,
         agent: Option<Actor>,
     ) -> Result<(), Stop> {
         self.sync.order.agent = agent;
@@ -337,8 +337,8 @@ impl Machine<'_> {
             self.core.data_dependent_address(w, 1 << lane, pc, v);
             return Err(Stop::Finding);
         };
-        self.touch_map(w, pc, &t, Kind::Read, None)?;
-        self.touch_map(w, pc, &t, Kind::Write, None)?;
+        self.touch_map(w, pc, &t, AccessKind::Read, None)?;
+        self.touch_map(w, pc, &t, AccessKind::Write, None)?;
         let Some(mut map) = self.get_map(w, lane, pc, t.region, t.off as u64) else {
             self.core.no_map(w, lane, pc, &t);
             return Err(Stop::Finding);
@@ -362,10 +362,10 @@ impl Machine<'_> {
     ) -> Result<(), Stop> {
         let from = self.core.map_place(w, lane, pc, Space::Shared, from)?;
         let to = self.core.map_place(w, lane, pc, Space::Global, to)?;
-        self.touch_map(w, pc, &from, Kind::Read, None)?;
+        self.touch_map(w, pc, &from, AccessKind::Read, None)?;
         let staged = (from.off as u64, MAP_BYTES);
         self.sync.order.proxies.published(from.region, staged);
-        self.touch_map(w, pc, &to, Kind::Write, None)?;
+        self.touch_map(w, pc, &to, AccessKind::Write, None)?;
         for i in 0..16 {
             let v = self.core.load_one(
                 LaneAt { w, lane, pc },

@@ -8,7 +8,7 @@ use crate::sim::machine::Machine;
 use crate::sim::memory::RegionKind;
 use crate::sim::place::Target;
 use crate::sim::plain::Class;
-use crate::sim::race::{Conflict, Finding as Race, Kind, Report};
+use crate::sim::race::{AccessKind, Conflict, Finding as Race, Report};
 use crate::sim::val::Val;
 use crate::sim::warp::lanes;
 
@@ -111,8 +111,8 @@ impl Machine<'_> {
             r.conflict == Conflict::Race
                 && !r.earlier.agent
                 && !r.later.agent
-                && matches!((r.earlier.kind, load), (Kind::Read, Op::Ld { .. }))
-                && matches!((r.later.kind, store), (Kind::Write, Op::St { .. }))
+                && matches!((r.earlier.kind, load), (AccessKind::Read, Op::Ld { .. }))
+                && matches!((r.later.kind, store), (AccessKind::Write, Op::St { .. }))
         };
         Ended {
             before: own.iter().all(is_before),

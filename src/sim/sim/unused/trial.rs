@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::explore::{Reason, Refinement, Step};
+use crate::explore::{Next, Reason, Refinement};
 use crate::kernel::Pc;
 use crate::sim::address::pins::Asked;
 use crate::sim::by_value::ByValue;
@@ -41,18 +41,18 @@ impl Refinement<OneCta<'_>> for Trial {
         Reason::Loads
     }
 
-    fn look(&mut self, _: &OneCta, known: &mut Knowledge, mut ran: Ran) -> Step<Ran> {
+    fn look(&mut self, _: &OneCta, known: &mut Knowledge, mut ran: Ran) -> Next<Ran> {
         if ran.obstacle.is_some() {
-            return Step::Pass(ran);
+            return Next::Pass(ran);
         }
         self.asked.extend(std::mem::take(&mut ran.asked));
         let ended = std::mem::take(&mut ran.ended);
         let Some(outcome) = self.take(ended, ran.outcome) else {
             known.found.unused = self.unused.clone();
             known.found.by_value = self.by_value();
-            return Step::Again;
+            return Next::Again;
         };
-        Step::Pass(Ran {
+        Next::Pass(Ran {
             outcome,
             asked: std::mem::take(&mut self.asked),
             ..ran

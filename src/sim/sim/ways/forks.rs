@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use crate::explore::{Reason, Refinement, Step};
+use crate::explore::{Next, Reason, Refinement};
 use crate::kernel::{Kernel, Op, Pc, Sem};
 use crate::sim::cta::{Inputs, OneCta, Ran};
 use crate::sim::join::Symbols;
@@ -48,10 +48,10 @@ impl Refinement<OneCta<'_>> for Forks {
         Reason::Forks
     }
 
-    fn look(&mut self, stage: &OneCta, known: &mut Knowledge, ran: Ran) -> Step<Ran> {
+    fn look(&mut self, stage: &OneCta, known: &mut Knowledge, ran: Ran) -> Next<Ran> {
         if self.first.is_none() {
             if !asks_for_forks(stage, known, &ran) {
-                return Step::Pass(ran);
+                return Next::Pass(ran);
             }
             self.begin();
             self.first = Some(ran);
@@ -86,12 +86,12 @@ impl Forks {
     }
 
     /// The first run, for the ways do not say more.
-    fn give_up(&mut self) -> Step<Ran> {
-        Step::Pass(self.first.take().unwrap_or_default())
+    fn give_up(&mut self) -> Next<Ran> {
+        Next::Pass(self.first.take().unwrap_or_default())
     }
 
     /// Goes the next way; what they come to where there is none.
-    fn next(&mut self, stage: &OneCta, known: &mut Knowledge) -> Step<Ran> {
+    fn next(&mut self, stage: &OneCta, known: &mut Knowledge) -> Next<Ran> {
         let Some(holds) = self.open.pop() else {
             let out = std::mem::take(&mut self.out);
             let joined = match out.len() {
@@ -99,7 +99,7 @@ impl Forks {
                 _ => joined(out),
             };
             return match joined {
-                Some(outcome) => Step::Pass(Ran {
+                Some(outcome) => Next::Pass(Ran {
                     outcome,
                     ..Ran::default()
                 }),
@@ -118,7 +118,7 @@ impl Forks {
             apart: self.apart.clone(),
             holds,
         });
-        Step::Again
+        Next::Again
     }
 
     /// Takes what a way left; false if the ways do not say what every one leaves.

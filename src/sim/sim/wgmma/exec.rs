@@ -11,7 +11,7 @@ use crate::sim::descriptor::Descriptor;
 use crate::sim::machine::{Core, Machine, Tasks};
 use crate::sim::place::Target;
 use crate::sim::proxy::Reader;
-use crate::sim::race::Kind;
+use crate::sim::race::AccessKind;
 use crate::sim::region::SHARED;
 use crate::sim::step::Flow;
 use crate::sim::stop::Stop;
@@ -505,7 +505,7 @@ impl Machine<'_> {
                 return Err(Stop::Finding);
             }
             self.sync.order.agent = Some(agents);
-            let done = self.order_accesses((w, pc), &targets, (4, 4), Kind::Read, false);
+            let done = self.order_accesses((w, pc), &targets, (4, 4), AccessKind::Read, false);
             self.sync.order.agent = None;
             done?;
             for off in some {

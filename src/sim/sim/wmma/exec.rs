@@ -9,7 +9,7 @@ use crate::sim::at::{At, LaneAt, site};
 use crate::sim::machine::{Core, Machine};
 use crate::sim::place::Target;
 use crate::sim::race::View;
-use crate::sim::race::{By, Kind, SameWrite};
+use crate::sim::race::{AccessKind, By, SameWrite};
 use crate::sim::step::Under;
 use crate::sim::stop::Stop;
 use crate::sim::val::Val;
@@ -324,7 +324,7 @@ impl Machine<'_> {
         (w, pc): (usize, Pc),
         (line, by): (Target, By),
         (size, length): (u32, u32),
-        kind: Kind,
+        kind: AccessKind,
     ) -> Result<Vec<SameWrite>, Stop> {
         let mut every: Vec<Target> = (0..LANES).map(|lane| Target { lane, ..line }).collect();
         self.check_line((w, pc), &mut every, length * size, size, kind.writes())?;
@@ -357,7 +357,7 @@ impl Machine<'_> {
         };
         let mut values = vec![Val::Unset; rows as usize * cols as usize];
         for (i, (line, by)) in lines.into_iter().enumerate() {
-            self.order_line((w, pc), (line, by), (size, length), Kind::Read)?;
+            self.order_line((w, pc), (line, by), (size, length), AccessKind::Read)?;
             for j in 0..length {
                 let at = line.off as u64 + (j * size) as u64;
                 let v = self
@@ -412,7 +412,7 @@ impl Machine<'_> {
         let length = if m.col { rows } else { cols } as u32;
         let size = m.what.ty.bits() / 8;
         for (i, (line, by)) in lines.into_iter().enumerate() {
-            let found = self.order_line((w, pc), (line, by), (size, length), Kind::Write)?;
+            let found = self.order_line((w, pc), (line, by), (size, length), AccessKind::Write)?;
             self.core.note_role(w, pc, &line);
             for c in &found {
                 self.sync.add_race(c.otherwise, c);

@@ -42,7 +42,7 @@ pub enum Function {
 
 /// A step of an expression, over a stack of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<T> {
+pub enum ExprStep<T> {
     /// An integer.
     Number(i64),
     /// What a word names.
@@ -58,7 +58,7 @@ pub enum Step<T> {
 /// An expression: its steps in the order in which they are made, each with its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expr<T> {
-    steps: Vec<(Step<T>, Range<usize>)>,
+    steps: Vec<(ExprStep<T>, Range<usize>)>,
     len: usize,
 }
 
@@ -94,7 +94,7 @@ impl Waiting {
 }
 
 struct Reader<T> {
-    steps: Vec<(Step<T>, Range<usize>)>,
+    steps: Vec<(ExprStep<T>, Range<usize>)>,
     waiting: Vec<(Waiting, Range<usize>)>,
 }
 
@@ -165,9 +165,9 @@ impl<T> Expr<T> {
                         let step = match word.starts_with(|c: char| c.is_ascii_digit()) {
                             true => word
                                 .parse()
-                                .map(Step::Number)
+                                .map(ExprStep::Number)
                                 .map_err(|_| format!("`{word}` is no integer")),
-                            false => named(word).map(Step::Named),
+                            false => named(word).map(ExprStep::Named),
                         };
                         let step = step.or_else(|why| error(why, here.clone()))?;
                         r.steps.push((step, here));
@@ -199,7 +199,7 @@ impl<T> Expr<T> {
     }
 
     /// Its steps.
-    pub fn steps(&self) -> impl Iterator<Item = &Step<T>> {
+    pub fn steps(&self) -> impl Iterator<Item = &ExprStep<T>> {
         self.steps.iter().map(|(step, _)| step)
     }
 
@@ -208,15 +208,15 @@ impl<T> Expr<T> {
         let mut values: Vec<i128> = Vec::new();
         for (step, at) in &self.steps {
             let (result, by_zero) = match step {
-                Step::Number(n) => (Some(i128::from(*n)), false),
-                Step::Named(t) => (Some(i128::from(named(t))), false),
-                Step::Negate => (values.pop().and_then(i128::checked_neg), false),
-                Step::Binary(op) => {
+                ExprStep::Number(n) => (Some(i128::from(*n)), false),
+                ExprStep::Named(t) => (Some(i128::from(named(t))), false),
+                ExprStep::Negate => (values.pop().and_then(i128::checked_neg), false),
+                ExprStep::Binary(op) => {
                     let (b, a) = (values.pop().unwrap_or(0), values.pop().unwrap_or(0));
                     let is_quotient = matches!(op, Arith::Div | Arith::Rem);
                     (applied(*op, a, b), is_quotient && b == 0)
                 }
-                Step::Call(f, n) => {
+                ExprStep::Call(f, n) => {
                     let of = values.split_off(values.len().saturating_sub(*n));
                     match (f, &of[..]) {
                         (Function::CeilDiv, &[a, b]) => {
@@ -300,8 +300,8 @@ impl<T> Reader<T> {
     fn reduce(&mut self, rank: u8) {
         while let Some((op, at)) = self.waiting.pop_if(|(w, _)| w.rank() >= rank) {
             let step = match op {
-                Waiting::Negate => Step::Negate,
-                Waiting::Op(op) => Step::Binary(op),
+                Waiting::Negate => ExprStep::Negate,
+                Waiting::Op(op) => ExprStep::Binary(op),
                 Waiting::Open(_) => return,
             };
             self.steps.push((step, at));
@@ -315,7 +315,7 @@ impl<T> Reader<T> {
             Some((Waiting::Open(None), _)) => Ok(()),
             Some((Waiting::Open(Some((f, n))), here)) => match (f, n) {
                 (Function::CeilDiv, 2) | (Function::Min | Function::Max, 2..) => {
-                    self.steps.push((Step::Call(f, n), here));
+                    self.steps.push((ExprStep::Call(f, n), here));
                     Ok(())
                 }
                 (Function::CeilDiv, _) => error("`ceildiv` takes two arguments", here),

@@ -28,7 +28,7 @@ type End = (f64, bool);
 
 /// What is known of a real.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Known {
+struct RealBounds {
     lo: End,
     hi: End,
     /// The machine's number has the sign of the real.
@@ -40,11 +40,11 @@ struct Known {
 /// What is known of the reals of one store.
 #[derive(Clone, Debug, Default)]
 pub struct Apart {
-    kept: FxHashMap<TermId, Known>,
+    kept: FxHashMap<TermId, RealBounds>,
 }
 
 const INF: f64 = f64::INFINITY;
-const NOTHING: Known = Known {
+const NOTHING: RealBounds = RealBounds {
     lo: (-INF, true),
     hi: (INF, true),
     plain: false,
@@ -64,7 +64,7 @@ impl Apart {
         self.known(store, t).moderate
     }
 
-    fn known(&mut self, store: &TermStore, root: TermId) -> Known {
+    fn known(&mut self, store: &TermStore, root: TermId) -> RealBounds {
         if let Some(&known) = self.kept.get(&root) {
             return known;
         }
@@ -99,7 +99,7 @@ impl Apart {
     }
 
     /// What is known of a term from its children.
-    fn step(&self, store: &TermStore, t: TermId) -> Known {
+    fn step(&self, store: &TermStore, t: TermId) -> RealBounds {
         let of = |t: TermId| self.kept.get(&t).copied().unwrap_or(NOTHING);
         let product = |a: TermId, b: TermId| match a == b {
             true => of(a).square(),
@@ -108,10 +108,10 @@ impl Apart {
         // What is not a number is dropped by a maximum, so that only a number for certain is a bound.
         let certain = |t: TermId| store.as_const(t).is_some();
         match store.get(t) {
-            Term::Const(c) => Known::constant(store.constant(c)),
+            Term::Const(c) => RealBounds::constant(store.constant(c)),
             Term::Inf { neg } => {
                 let end = (if neg { -INF } else { INF }, true);
-                Known {
+                RealBounds {
                     lo: end,
                     hi: end,
                     plain: true,
@@ -121,19 +121,19 @@ impl Apart {
             Term::Elem {
                 array: ArrayId::CONSTANTS,
                 ..
-            } => Known::between((1.4, false), (1.5, false)),
+            } => RealBounds::between((1.4, false), (1.5, false)),
             Term::Elem { .. } if store.numbers(t).is_some() => {
                 let (lo, hi) = store.numbers(t).map_or((-INF, INF), |n| n.ends());
-                Known::between((lo, true), (hi, true))
+                RealBounds::between((lo, true), (hi, true))
             }
             Term::Elem { .. } | Term::OfInt { signed: true, .. } => {
-                Known::between((-INF, false), (INF, false))
+                RealBounds::between((-INF, false), (INF, false))
             }
-            Term::OfInt { signed: false, .. } => Known::between((0.0, true), (INF, false)),
+            Term::OfInt { signed: false, .. } => RealBounds::between((0.0, true), (INF, false)),
             Term::Add(a, b) => of(a).add(of(b)),
             Term::Sum(list) => {
                 let products = pairs(list).map(|(a, b)| product(a, b));
-                products.reduce(Known::add).unwrap_or(NOTHING)
+                products.reduce(RealBounds::add).unwrap_or(NOTHING)
             }
             Term::Neg(a) => of(a).negated(),
             Term::Mul(a, b) => product(a, b),
@@ -206,10 +206,10 @@ fn upper_product((a, p): End, (b, q): End) -> End {
     }
 }
 
-impl Known {
+impl RealBounds {
     /// A number with its own sign in the machine too.
-    fn between(lo: End, hi: End) -> Known {
-        Known {
+    fn between(lo: End, hi: End) -> RealBounds {
+        RealBounds {
             lo,
             hi,
             plain: true,
@@ -217,9 +217,9 @@ impl Known {
         }
     }
 
-    fn constant(c: &BigRational) -> Known {
+    fn constant(c: &BigRational) -> RealBounds {
         let Some(v) = show::approx(c) else {
-            return Known {
+            return RealBounds {
                 plain: true,
                 ..NOTHING
             };
@@ -233,9 +233,9 @@ impl Known {
             hi = (0.0, false);
         }
         let size = v.abs();
-        Known {
+        RealBounds {
             moderate: v == 0.0 && exact || size < MODERATE && size > 1.0 / MODERATE,
-            ..Known::between(lo, hi)
+            ..RealBounds::between(lo, hi)
         }
     }
 
@@ -260,8 +260,8 @@ impl Known {
         !self.is_positive() && !self.negated().is_positive()
     }
 
-    fn negated(self) -> Known {
-        Known {
+    fn negated(self) -> RealBounds {
+        RealBounds {
             lo: (-self.hi.0, self.hi.1),
             hi: (-self.lo.0, self.lo.1),
             ..self
@@ -269,24 +269,24 @@ impl Known {
     }
 
     /// The same of what also depends on another.
-    fn with(self, other: Known) -> Known {
-        Known {
+    fn with(self, other: RealBounds) -> RealBounds {
+        RealBounds {
             plain: self.plain && other.plain,
             moderate: self.moderate && other.moderate,
             ..self
         }
     }
 
-    fn or(self, other: Known) -> Known {
+    fn or(self, other: RealBounds) -> RealBounds {
         let hi = outer(self.negated().lo, other.negated().lo);
-        Known {
+        RealBounds {
             lo: outer(self.lo, other.lo),
             hi: (-hi.0, hi.1),
             ..self.with(other)
         }
     }
 
-    fn max(self, other: Known, certain: bool, also: bool) -> Known {
+    fn max(self, other: RealBounds, certain: bool, also: bool) -> RealBounds {
         let mut out = self.or(other);
         for (of, is) in [(self, certain), (other, also)] {
             if is {
@@ -296,12 +296,12 @@ impl Known {
         out
     }
 
-    fn add(self, other: Known) -> Known {
+    fn add(self, other: RealBounds) -> RealBounds {
         let hi = lower_sum(self.negated().lo, other.negated().lo);
         let one_side = self.is_nonnegative() && other.is_nonnegative()
             || self.is_nonpositive() && other.is_nonpositive();
         let both = self.with(other);
-        Known {
+        RealBounds {
             lo: lower_sum(self.lo, other.lo),
             hi: (-hi.0, hi.1),
             plain: both.plain && one_side,
@@ -309,7 +309,7 @@ impl Known {
         }
     }
 
-    fn mul(self, other: Known) -> Known {
+    fn mul(self, other: RealBounds) -> RealBounds {
         if self.is_nonpositive() && !self.is_nonnegative() {
             return self.negated().mul(other).negated();
         }
@@ -317,7 +317,7 @@ impl Known {
             let infinite = self.is_infinite() || other.is_infinite();
             return match other.is_nonnegative() || other.is_nonpositive() {
                 true => other.mul(self),
-                false => Known {
+                false => RealBounds {
                     lo: (-INF, infinite),
                     hi: (INF, infinite),
                     ..self.with(other)
@@ -326,7 +326,7 @@ impl Known {
         }
         let hi = upper_product(self.hi, other.hi);
         if other.is_nonnegative() {
-            return Known {
+            return RealBounds {
                 lo: lower_product(self.lo, other.lo),
                 hi,
                 ..self.with(other)
@@ -336,18 +336,18 @@ impl Known {
             return self.mul(other.negated()).negated();
         }
         let low = upper_product(self.hi, other.negated().hi);
-        Known {
+        RealBounds {
             lo: (-low.0, low.1),
             hi,
             ..self.with(other)
         }
     }
 
-    fn square(self) -> Known {
+    fn square(self) -> RealBounds {
         if self.is_nonnegative() || self.is_nonpositive() {
             return self.mul(self);
         }
-        Known {
+        RealBounds {
             lo: (0.0, true),
             hi: (INF, self.is_infinite()),
             ..self
@@ -355,12 +355,12 @@ impl Known {
     }
 
     /// 1 / x; of what may have two signs nothing but that it is not 0 where x is finite.
-    fn reciprocal(self) -> Known {
+    fn reciprocal(self) -> RealBounds {
         if self.negated().is_nonnegative() && !self.is_nonnegative() {
             return self.negated().reciprocal().negated();
         }
         if !self.is_nonnegative() {
-            return Known {
+            return RealBounds {
                 lo: (-INF, true),
                 hi: (INF, true),
                 ..self
@@ -371,7 +371,7 @@ impl Known {
             true => (0.0, self.hi.1),
             false => (below(one(self.hi.0), self.hi.0 == 1.0).max(0.0), self.hi.1),
         };
-        Known {
+        RealBounds {
             lo,
             hi: (-below(-one(self.lo.0), self.lo.0 == 1.0), self.lo.1),
             ..self
@@ -379,20 +379,20 @@ impl Known {
     }
 
     /// The image under an increasing function, of which `exact` says where it is computed without error.
-    fn image(self, f: fn(f64) -> f64, exact: fn(f64) -> bool) -> Known {
+    fn image(self, f: fn(f64) -> f64, exact: fn(f64) -> bool) -> RealBounds {
         let (lo, hi) = (f(self.lo.0), f(self.hi.0));
         let wide = |x: f64, exact: bool| match exact || x.is_infinite() {
             true => x,
             false => x - x.abs() * 1e-9 - 1e-300,
         };
-        Known {
+        RealBounds {
             lo: (wide(lo, exact(self.lo.0)), self.lo.1),
             hi: (-wide(-hi, exact(self.hi.0)), self.hi.1),
             ..self
         }
     }
 
-    fn fun(self, f: Fun) -> Known {
+    fn fun(self, f: Fun) -> RealBounds {
         match f {
             Fun::Exp2 => {
                 let whole = |x: f64| x.fract() == 0.0 && x.abs() < 1000.0;
@@ -400,7 +400,7 @@ impl Known {
                 // Only minus infinity has the power 0.
                 let zero = (0.0, self.lo == (-INF, true));
                 // An exponent of any sign makes a positive number.
-                Known {
+                RealBounds {
                     lo: if image.lo.0 > 0.0 { image.lo } else { zero },
                     plain: true,
                     ..image
@@ -408,13 +408,13 @@ impl Known {
             }
             Fun::Abs if self.is_nonnegative() => self,
             Fun::Abs if self.is_nonpositive() => self.negated(),
-            Fun::Abs => Known {
+            Fun::Abs => RealBounds {
                 lo: (0.0, self.has_zero()),
                 hi: (INF, self.is_infinite()),
                 ..self
             },
             Fun::Sqrt | Fun::Rsqrt => {
-                let from = Known {
+                let from = RealBounds {
                     lo: inner(self.lo, (0.0, true)),
                     hi: if self.hi.0 > 0.0 {
                         self.hi
@@ -424,7 +424,7 @@ impl Known {
                     ..self
                 };
                 let root = from.image(f64::sqrt, |x| x == 0.0 || x == 1.0);
-                let root = Known {
+                let root = RealBounds {
                     lo: match root.lo.0 > 0.0 {
                         true => root.lo,
                         false => (0.0, from.lo == (0.0, true)),
@@ -436,28 +436,28 @@ impl Known {
                     _ => root.reciprocal(),
                 }
             }
-            Fun::Log2 if self.is_nonnegative() => Known {
+            Fun::Log2 if self.is_nonnegative() => RealBounds {
                 plain: false,
                 ..self.image(f64::log2, |x| x == 1.0)
             },
-            Fun::Tanh | Fun::Erf => Known {
+            Fun::Tanh | Fun::Erf => RealBounds {
                 lo: (if self.lo.0 < 0.0 { -1.0 } else { 0.0 }, self.lo.1),
                 hi: (if self.hi.0 > 0.0 { 1.0 } else { 0.0 }, self.hi.1),
                 ..self
             },
-            Fun::Sin | Fun::Cos => Known {
+            Fun::Sin | Fun::Cos => RealBounds {
                 lo: (-1.0, true),
                 hi: (1.0, true),
                 plain: false,
                 ..self
             },
-            Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven => Known {
+            Fun::Floor | Fun::Ceil | Fun::Trunc | Fun::RoundEven => RealBounds {
                 lo: (self.lo.0.floor(), self.lo.0.is_finite() || self.lo.1),
                 hi: (self.hi.0.ceil(), self.hi.0.is_finite() || self.hi.1),
                 plain: false,
                 ..self
             },
-            Fun::Log2 => Known {
+            Fun::Log2 => RealBounds {
                 moderate: self.moderate,
                 ..NOTHING
             },

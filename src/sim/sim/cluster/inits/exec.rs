@@ -3,7 +3,7 @@
 use crate::kernel::Pc;
 use crate::sim::machine::{Machine, Synchronisation};
 use crate::sim::place::Target;
-use crate::sim::race::{Kind, SameWrite};
+use crate::sim::race::{AccessKind, SameWrite};
 use crate::sim::stop::Stop;
 
 use super::Init;
@@ -37,11 +37,11 @@ impl Machine<'_> {
         targets: &[Target],
     ) -> Result<Vec<(usize, SameWrite)>, Stop> {
         if !self.sync.inits.on {
-            return self.order_accesses((w, pc), targets, (8, 1), Kind::Write, false);
+            return self.order_accesses((w, pc), targets, (8, 1), AccessKind::Write, false);
         }
         let agents = self.sync.order.clocks.fork(w as u32);
         self.sync.order.agent = Some(agents);
-        let found = self.order_accesses((w, pc), targets, (8, 1), Kind::Write, false);
+        let found = self.order_accesses((w, pc), targets, (8, 1), AccessKind::Write, false);
         self.sync.order.agent = None;
         self.sync.order.clocks.join(agents, exec);
         let open = targets.iter().map(|t| Init {

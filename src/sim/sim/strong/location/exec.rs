@@ -4,7 +4,7 @@ use crate::kernel::{AtomOp, IntTy, NumTy, Pc, Scope};
 use crate::sim::Tid;
 use crate::sim::limits::LIMITS;
 use crate::sim::machine::{Core, Machine, Synchronisation};
-use crate::sim::race::Kind;
+use crate::sim::race::AccessKind;
 use crate::sim::region::RegionId;
 use crate::sim::strong::exec::note;
 use crate::sim::strong::update::after;
@@ -120,7 +120,7 @@ impl Machine<'_> {
         let waits = granted && (in_loop.is_some() || self.sync.strong.held.observed.is_some());
         let idle = e.is_idle() || granted && self.sync.strong.held.idle;
         let writes = e.kind.writes() && !idle;
-        let reads = matches!(e.kind, Kind::StrongRead | Kind::Atomic { .. });
+        let reads = matches!(e.kind, AccessKind::StrongRead | AccessKind::Atomic { .. });
         let l = self.sync.strong.locations.entry(e.key).or_default();
         l.bytes = l.bytes.max(e.bytes);
         let n = l.writes.len();
@@ -142,14 +142,14 @@ impl Machine<'_> {
             n => heads_of(self, n - 1),
         };
         // An update whose old value nobody uses comes at any place among others.
-        if reads && !matches!(e.kind, Kind::Atomic { used: false, .. }) {
+        if reads && !matches!(e.kind, AccessKind::Atomic { used: false, .. }) {
             self.read_word(e, (n, granted, writes), by, &heads);
         }
         if !writes {
             return;
         }
         let mut sequential = self.sync.sequential(t);
-        if matches!(e.kind, Kind::Atomic { .. })
+        if matches!(e.kind, AccessKind::Atomic { .. })
             && let Some(w) = self.sync.strong.locations[&e.key].writes.last()
         {
             for h in w.sequential.clone() {
@@ -158,12 +158,12 @@ impl Machine<'_> {
         }
         let fences = self.sync.strong.sequential.get(&t).copied().unwrap_or(0);
         let released = self.sync.released(e);
-        if !matches!(e.kind, Kind::Atomic { .. }) {
+        if !matches!(e.kind, AccessKind::Atomic { .. }) {
             // What the same thread released here before, its later writes of the word still do.
             let own = self.sync.strong.locations[&e.key]
                 .writes
                 .last()
-                .is_some_and(|w| w.by.who == e.who && !matches!(w.kind, Kind::Atomic { .. }));
+                .is_some_and(|w| w.by.who == e.who && !matches!(w.kind, AccessKind::Atomic { .. }));
             if !own {
                 heads.clear();
             }
@@ -325,7 +325,7 @@ impl Machine<'_> {
     ) {
         let t = e.who;
         let new = match e.kind {
-            Kind::Atomic { op, ty, .. } => {
+            AccessKind::Atomic { op, ty, .. } => {
                 before.and_then(|old| after(op, ty, old, e.operand, None))
             }
             _ => e.operand,
@@ -362,10 +362,11 @@ impl Machine<'_> {
         let writes = &self.sync.strong.locations[&e.key].writes;
         let since: Vec<&Write> = writes[r.after..].iter().collect();
         let own = since.iter().any(|w| w.by.who == r.by.who);
-        let Kind::Atomic { op, ty, .. } = e.kind else {
+        let AccessKind::Atomic { op, ty, .. } = e.kind else {
             // Of a later store it learns no less than it did, if that store releases all that the one which it
             // observed does: one thread made both and those between, and no scope of it is narrower.
-            let stores = |w: &Write| w.by.who == e.who && !matches!(w.kind, Kind::Atomic { .. });
+            let stores =
+                |w: &Write| w.by.who == e.who && !matches!(w.kind, AccessKind::Atomic { .. });
             let learns = match r.after.checked_sub(1).map(|i| &writes[i]) {
                 Some(w) => stores(w) && since.iter().all(|w| stores(w)) && e.scope >= w.scope,
                 None => true,
@@ -376,7 +377,7 @@ impl Machine<'_> {
         let all_add = adds(op, ty)
             && since
                 .iter()
-                .all(|w| matches!(w.kind, Kind::Atomic { op, ty, .. } if adds(op, ty)));
+                .all(|w| matches!(w.kind, AccessKind::Atomic { op, ty, .. } if adds(op, ty)));
         if !all_add {
             // It may as well go on after this update, of which it learns more.
             return !own && self.would_end(place, r.pc, ends, new) == Some(true);
@@ -417,7 +418,7 @@ impl Machine<'_> {
         // What each of them publishes, the later ones do too.
         let grows = free
             .windows(2)
-            .all(|p| matches!(p[1].kind, Kind::Atomic { .. }) || p[0].by.who == p[1].by.who);
+            .all(|p| matches!(p[1].kind, AccessKind::Atomic { .. }) || p[0].by.who == p[1].by.who);
         let mut ends: Vec<(Val, Option<Val>, Option<usize>)> = Vec::new();
         for i in (first..=n).rev() {
             let (value, given) = match i == n {
@@ -461,7 +462,7 @@ impl Machine<'_> {
         // What each of them publishes, the later ones do too.
         let grows = free
             .windows(2)
-            .all(|p| matches!(p[1].kind, Kind::Atomic { .. }) || p[0].by.who == p[1].by.who);
+            .all(|p| matches!(p[1].kind, AccessKind::Atomic { .. }) || p[0].by.who == p[1].by.who);
         if ordered {
             // The value after each of them, and the one before all.
             let mut ends: Vec<(Option<u64>, Option<usize>)> = Vec::new();
@@ -511,7 +512,7 @@ impl Machine<'_> {
         let mut by = Vec::new();
         let mut base = now?;
         for w in free {
-            let Kind::Atomic {
+            let AccessKind::Atomic {
                 op: AtomOp::Add,
                 ty: NumTy::Int(_),
                 ..
@@ -558,7 +559,7 @@ fn sums(base: u64, by: &[u64], bytes: u32) -> Option<Vec<u64>> {
     (parts <= LIMITS.location_sums).then(|| (0..parts).map(sum).collect())
 }
 
-fn commutes(a: &Kind, b: &Kind) -> bool {
+fn commutes(a: &AccessKind, b: &AccessKind) -> bool {
     use crate::sim::race::{Rule, rule};
     rule(*a, *b, true) == Rule::Fine
 }
