@@ -27,13 +27,10 @@ use volta::steps::{StepsReport, steps};
 use volta::{ask, dump, gate, instances, progress, serve, spec};
 
 mod cli;
-mod command_lines;
-mod number_args;
-mod several;
 
+use cli::command_lines::{self, Line};
 use cli::shared::{Flags, Format, OutputArgs};
 use cli::{Cli, Command, DumpArgs, GateArgs, Question, ServeArgs, Stage};
-use command_lines::Line;
 
 /// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
 /// printer may want more than the default for hostile input.
@@ -314,7 +311,7 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
         layers.push(own);
         Ok(layers)
     };
-    number_args::apart(flags.iter().filter_map(|f| f.targets().certificate))?;
+    cli::number_args::apart(flags.iter().filter_map(|f| f.targets().certificate))?;
     let bar = spinner(name);
     // Asks about some of the instances; what is written is of the first.
     let ask = |all: &[usize]| {
@@ -469,7 +466,7 @@ fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
     Ok((Done::Gate(report), code))
 }
 
-fn run_steps(a: &several::StepsArgs) -> Result<(Done, u8), Failure> {
+fn run_steps(a: &cli::several::StepsArgs) -> Result<(Done, u8), Failure> {
     limits::limit_process(a.output.memory_limit);
     let over = a.output.settings();
     let report = with_progress(|progress| steps(&a.file, &over, progress))?;

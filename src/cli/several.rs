@@ -7,7 +7,7 @@ use clap::Args;
 
 use volta::spec::manifest::{Settings, Side};
 
-use crate::cli::shared::{BindArgs, Common, Flags, LaunchArgs, OutputArgs};
+use super::shared::{BindArgs, Common, Flags, LaunchArgs, OutputArgs};
 
 /// How bits are compared.
 #[derive(Debug, Args)]

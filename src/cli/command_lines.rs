@@ -13,7 +13,7 @@ use volta::spec::sizes::fill;
 use volta::spec::{Lists, Sizes};
 use volta::spec_file::SpecFile;
 
-use super::cli::Cli;
+use super::Cli;
 
 /// One instance of a command.
 pub(crate) struct Line {

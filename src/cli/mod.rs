@@ -13,8 +13,8 @@ use std::slice::from_ref;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::number_args::NumberArgs;
-use crate::several::{BitsArgs, ClassesArgs, RowsArgs, StepsArgs};
+use number_args::NumberArgs;
+use several::{BitsArgs, ClassesArgs, RowsArgs, StepsArgs};
 use volta::answer;
 use volta::ask::{self, Targets};
 use volta::gate::Shard;
@@ -22,7 +22,10 @@ use volta::spec::binding::Key;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple};
 
 mod any;
+pub(crate) mod command_lines;
 mod lift_args;
+pub(crate) mod number_args;
+pub(crate) mod several;
 pub(crate) mod shared;
 
 /// Proves that an optimized GPU kernel (PTX) computes what its reference computes.
