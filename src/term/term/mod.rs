@@ -33,6 +33,7 @@ mod build;
 mod compare_sums;
 pub mod conditions;
 pub mod dyadic;
+pub mod elimination;
 mod encoding;
 pub mod enumerate;
 mod equation;

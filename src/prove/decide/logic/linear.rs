@@ -1,17 +1,15 @@
 //! Linear forms of terms, and whether a set of linear constraints has a solution.
 //!
-//! Problem: a region of a case split that no input reaches must not be asked to be equal. Source:
-//! Fourier and Motzkin's elimination over the rationals. Terms that are not sums or multiples
-//! count as variables of their own, so that an answer "empty" holds whatever they are.
+//! Problem: a region of a case split that no input reaches must not be asked to be equal. Terms that are not sums or
+//! multiples count as variables of their own, so that an answer "empty" holds whatever they are.
 //!
 //! What is not claimed: that a region that is not shown empty has an input.
 
-use std::collections::BTreeMap;
-
 use num_rational::BigRational;
-use num_traits::{One, Signed};
+use num_traits::One;
 use rustc_hash::FxHashMap;
 
+use crate::term::elimination;
 use crate::term::{Term, TermId, TermStore, pairs};
 
 /// Forms with more variables than this are not used.
@@ -84,109 +82,35 @@ pub(in crate::decide) enum Sign {
     Positive,
 }
 
-/// form > 0, or with `strict` off form >= 0.
-#[derive(Clone, Debug)]
-pub(super) struct Constraint<V> {
-    pub(super) form: Linear<V>,
-    pub(super) strict: bool,
-}
+/// A constraint over the reals.
+pub(super) type Constraint<V> = elimination::Constraint<V, BigRational>;
 
-impl<V: Ord + Copy> Constraint<V> {
-    /// A form, or with `up` off its opposite, is above 0, or with `strict` off not below.
-    pub(super) fn of(form: &Linear<V>, up: bool, strict: bool) -> Self {
-        let form = match up {
-            true => form.clone(),
-            false => form.negated(),
-        };
-        Constraint { form, strict }
-    }
-
-    /// Whether no values fulfil it, where it has no variables.
-    fn is_violated(&self) -> bool {
-        self.form.as_number().is_some_and(|k| match self.strict {
-            true => !k.is_positive(),
-            false => k.is_negative(),
-        })
-    }
+/// The constraint that a form, or with `up` off its opposite, is above 0, or with `strict` off not below.
+pub(super) fn constraint<V: Ord + Copy>(form: &Linear<V>, up: bool, strict: bool) -> Constraint<V> {
+    let form = match up {
+        true => form.clone(),
+        false => form.negated(),
+    };
+    Constraint { form, strict }
 }
 
 /// True only if no values of the variables give every form its sign.
 pub(in crate::decide) fn is_empty(region: &[(Linear, Sign)]) -> bool {
     let all = region.iter().flat_map(|(form, sign)| match sign {
-        Sign::Positive => vec![Constraint::of(form, true, true)],
-        Sign::Negative => vec![Constraint::of(form, false, true)],
-        Sign::Zero => [true, false]
-            .map(|up| Constraint::of(form, up, false))
-            .into(),
+        Sign::Positive => vec![constraint(form, true, true)],
+        Sign::Negative => vec![constraint(form, false, true)],
+        Sign::Zero => [true, false].map(|up| constraint(form, up, false)).into(),
     });
     contradict(all.collect()).is_some()
 }
 
-/// A constraint that follows from others.
-struct Derived<V> {
-    of: Constraint<V>,
-    /// A bit for each place in the list that it follows from.
-    from: Vec<u64>,
-}
-
 /// The places of constraints that no values of the variables fulfil together; `None` if it is not known that there are any.
 pub(super) fn contradict<V: Ord + Copy>(list: Vec<Constraint<V>>) -> Option<Vec<usize>> {
-    let words = list.len().div_ceil(64);
-    let given = list.into_iter().enumerate().map(|(i, of)| {
-        let mut from = vec![0; words];
-        from[i / 64] = 1 << (i % 64);
-        Derived { of, from }
-    });
-    let mut list: Vec<Derived<V>> = given.collect();
-    loop {
-        if let Some(violated) = list.iter().find(|d| d.of.is_violated()) {
-            let is_set = |i: &usize| violated.from[i / 64] >> (i % 64) & 1 == 1;
-            return Some((0..words * 64).filter(is_set).collect());
-        }
-        list.retain(|d| d.of.form.as_number().is_none());
-        let v = cheapest(&list)?;
-        let (mut rest, mut lower, mut upper) = (Vec::new(), Vec::new(), Vec::new());
-        for d in list {
-            match d.of.form.coefficient(v) {
-                None => rest.push(d),
-                Some(k) if k.is_positive() => lower.push(d),
-                Some(_) => upper.push(d),
-            }
-        }
-        if rest.len() + lower.len() * upper.len() > MAX_CONSTRAINTS {
-            return None;
-        }
-        for l in &lower {
-            for u in &upper {
-                // Both scaled so that the variable cancels, by positive factors.
-                let (a, b) = (l.of.form.coefficient(v)?, -u.of.form.coefficient(v)?);
-                rest.push(Derived {
-                    of: Constraint {
-                        form: l.of.form.times(&b).plus(a, &u.of.form),
-                        strict: l.of.strict || u.of.strict,
-                    },
-                    from: l.from.iter().zip(&u.from).map(|(l, u)| l | u).collect(),
-                });
-            }
-        }
-        list = rest;
-    }
-}
-
-/// The variable whose elimination makes the fewest constraints.
-fn cheapest<V: Ord + Copy>(list: &[Derived<V>]) -> Option<V> {
-    let mut ends: BTreeMap<V, (usize, usize)> = BTreeMap::new();
-    for d in list {
-        for (v, k) in &d.of.form.terms {
-            let (lower, upper) = ends.entry(*v).or_default();
-            match k.is_positive() {
-                true => *lower += 1,
-                false => *upper += 1,
-            }
-        }
-    }
-    let cost = |(_, (l, u)): &(&V, &(usize, usize))| (l * u).wrapping_sub(l + u) as isize;
-    ends.iter().min_by_key(cost).map(|(v, _)| *v)
+    let bounds = elimination::Bounds {
+        kept: MAX_CONSTRAINTS,
+        made: MAX_CONSTRAINTS,
+    };
+    elimination::contradict(list, bounds, |_| ())
 }
 
 #[cfg(test)]

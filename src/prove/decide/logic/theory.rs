@@ -128,7 +128,7 @@ impl<'r> System<'r> {
         // `below` holds where the form is below 0, and fails where it is not.
         let is_below = s.literal.gate() == atom.below.gate();
         let upwards = (is_below != holds) != opposite;
-        Some(Constraint::of(&form, upwards, holds))
+        Some(linear::constraint(&form, upwards, holds))
     }
 
     /// What is known of the monomials themselves.
@@ -138,7 +138,7 @@ impl<'r> System<'r> {
             [(true, &ends[0]), (false, &ends[1])].map(|(up, end)| {
                 // x - lo and hi - x are not below 0.
                 let form = Linear::of(-end, [(key, BigRational::one())]);
-                Constraint::of(&form, up, false)
+                linear::constraint(&form, up, false)
             })
         });
         let signs = self.facts.iter().filter_map(|(&key, &sign)| {
@@ -149,7 +149,7 @@ impl<'r> System<'r> {
                 s if s.is_nonpos() => (false, false),
                 _ => return None,
             };
-            Some(Constraint::of(&Linear::atom(key), up, strict))
+            Some(linear::constraint(&Linear::atom(key), up, strict))
         });
         signs.chain(within)
     }
@@ -217,7 +217,7 @@ pub(super) fn no_gap(
     let form = system.form(form);
     let mut all = Vec::new();
     for up in [true, false] {
-        let gap = Constraint::of(&form, up, true);
+        let gap = linear::constraint(&form, up, true);
         all.extend(system.core(&[gap], limits)?);
     }
     all.sort_unstable();
