@@ -17,7 +17,7 @@ use crate::kernel::{AtomOp, Cmp, IntOp, IntTy, PrmtMode};
 mod lanes;
 mod one;
 #[cfg(test)]
-pub(in crate::sim) mod tests;
+pub(crate) mod tests;
 
 pub use lanes::eval_lanes;
 

@@ -120,6 +120,7 @@ pub(crate) mod wobble;
 mod words;
 mod written;
 
+pub(crate) use compute::operand_width;
 pub use cta::Inputs;
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use knowledge::Knowledge;

@@ -293,7 +293,7 @@ fn atomics() {
 }
 
 /// Every operation, for properties; tables and flags are varied by `k`.
-pub(in crate::sim) fn all_ops(k: u8) -> Vec<IntOp> {
+pub(crate) fn all_ops(k: u8) -> Vec<IntOp> {
     use IntOp::*;
     let (x, y) = (k & 1 == 1, k & 2 == 2);
     let mut ops = vec![
@@ -310,7 +310,7 @@ pub(in crate::sim) fn all_ops(k: u8) -> Vec<IntOp> {
 }
 
 /// Operations that exist at 32 bits only.
-pub(in crate::sim) fn only_32(op: IntOp) -> bool {
+pub(crate) fn only_32(op: IntOp) -> bool {
     use IntOp::*;
     matches!(
         op,
@@ -337,7 +337,7 @@ pub(in crate::sim) fn only_32(op: IntOp) -> bool {
 }
 
 /// Values near the corners as often as random ones.
-pub(in crate::sim) fn word64() -> impl Strategy<Value = u64> {
+pub(crate) fn word64() -> impl Strategy<Value = u64> {
     prop_oneof![
         any::<u64>(),
         0u64..70,
