@@ -71,3 +71,40 @@ fn every_launch_ends_soon_after_its_time() {
         assert!(unknown.iter().any(|u| u["kind"] == "limit"), "{object}");
     }
 }
+
+/// Integer instructions mean in every launch what they mean in one: places that they keep apart are apart, and others are not.
+#[test]
+fn integer_instructions_choose_places_in_every_launch() {
+    let cases = [
+        ("bfi.b32 %r2, %r1, 0, 3, 8;", "clean"),
+        ("bfe.s32 %r2, %r1, 0, 9;", "clean"),
+        ("lop3.b32 %r2, %r1, 0x55, 0, 0x3c;", "clean"),
+        ("shf.l.wrap.b32 %r2, 0, %r1, 4;", "clean"),
+        ("brev.b32 %r2, %r1; shr.u32 %r2, %r2, 24;", "clean"),
+        ("prmt.b32 %r2, %r1, 0, 0x4440;", "clean"),
+        ("mul24.lo.u32 %r2, %r1, 3;", "clean"),
+        ("dp4a.u32.u32 %r2, %r1, 5, 0;", "clean"),
+        ("slct.s32.s32 %r2, %r1, 0, %r1;", "clean"),
+        (
+            "add.cc.u32 %r2, %r1, 0xfffffff0; addc.u32 %r2, %r1, %r1;",
+            "clean",
+        ),
+        ("sad.u32 %r2, %r1, 7, %r1;", "defective"),
+        ("mul.hi.u32 %r2, %r1, 0x40000000;", "defective"),
+        ("cnot.b32 %r2, %r1;", "defective"),
+        ("popc.b32 %r2, %r1;", "defective"),
+    ];
+    for (i, (body, verdict)) in cases.into_iter().enumerate() {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 y)\n.reqntid 256, 1, 1\n{{\n\
+             .reg .b32 %r<3>;\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [y];\nmov.u32 %r1, %tid.x;\n{body}\n\
+             mul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r1;\nret;\n}}\n"
+        );
+        let path = scratch("any", &format!("place{i}.ptx"), text.as_bytes());
+        let path = path.to_str().expect("a name in UTF-8");
+        let args = ["--grid", "1", "--arg", "0=out:u32[65536]"];
+        let output = volta(&[&["race", "--any", path, "--json"], &args[..]].concat());
+        let object = json(&output);
+        assert_eq!(object["verdict"], verdict, "{body}: {object}");
+    }
+}

@@ -295,12 +295,17 @@ impl Walk<'_> {
             | Special::LaneMaskGe
             | Special::LaneMaskGt => {
                 let lane = self.special(Special::LaneId);
-                let tag = 1 << 60
-                    | format!("{special:?}")
-                        .bytes()
-                        .fold(0u64, |h, b| h * 31 + u64::from(b))
-                        & 0xffff;
-                self.e.function(tag, vec![lane], 32)
+                let (one, ones) = (self.e.constant(1, 32), self.e.constant(u64::MAX, 32));
+                let own = self.e.word(BitsOp::Shl, one, lane);
+                let below = self.e.add(own, ones);
+                let with_own = self.e.or(below, own);
+                match special {
+                    Special::LaneMaskEq => own,
+                    Special::LaneMaskLt => below,
+                    Special::LaneMaskLe => with_own,
+                    Special::LaneMaskGt => self.e.not(with_own),
+                    _ => self.e.not(below),
+                }
             }
             Special::NwarpId
             | Special::TotalSmem

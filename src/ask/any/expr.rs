@@ -11,7 +11,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::limits::MAX_NODES;
-use crate::term::BitsOp;
+use super::meanings::Meanings;
+use crate::term::{BitsOp, fold_bits, sext};
 use crate::work;
 
 /// A node.
@@ -113,18 +114,15 @@ pub(super) struct Exprs {
     runs: Vec<Run>,
     ids: FxHashMap<(Node, u8), Id>,
     pub symbols: Vec<Symbol>,
+    /// What instructions mean that were read.
+    pub meanings: Meanings,
     /// True once there are too many nodes: nothing is claimed from then on.
     pub full: bool,
 }
 
-fn mask(width: u8) -> u64 {
+/// The low bits set.
+pub(super) fn mask(width: u8) -> u64 {
     u64::MAX >> (64 - u32::from(width.clamp(1, 64)))
-}
-
-/// The low bits as a signed number.
-pub(super) fn signed(value: u64, width: u8) -> i64 {
-    let by = 64 - u32::from(width.clamp(1, 64));
-    ((value << by) as i64) >> by
 }
 
 impl Exprs {
@@ -137,6 +135,7 @@ impl Exprs {
             runs: Vec::new(),
             ids: FxHashMap::default(),
             symbols: Vec::new(),
+            meanings: Meanings::default(),
             full: false,
         }
     }
@@ -405,7 +404,7 @@ impl Exprs {
         let w = self.width(a);
         let (mut a, mut b) = (a, b);
         if let (Some(x), Some(y)) = (self.value(a), self.value(b))
-            && let Some(v) = fold(op, x, y, w)
+            && let Some(v) = fold_bits(op, w, x, y)
         {
             return self.constant(v, w);
         }
@@ -448,7 +447,7 @@ impl Exprs {
                 if let Node::Word(inner, x, c) = *self.node(a)
                     && inner == op
                     && let Some(c) = self.value(c)
-                    && let Some(v) = fold(op, c, d, w)
+                    && let Some(v) = fold_bits(op, w, c, d)
                 {
                     let c = self.constant(v, w);
                     return self.word(op, x, c);
@@ -505,7 +504,7 @@ impl Exprs {
             let v = match order {
                 Order::Equal => x == y,
                 Order::Below => x < y,
-                Order::Less => signed(x, w) < signed(y, w),
+                Order::Less => sext(x, w) < sext(y, w),
             };
             return self.truth(v);
         }
@@ -555,7 +554,7 @@ impl Exprs {
         let w = self.width(a);
         if let Some(v) = self.value(a) {
             let v = match sign {
-                true => signed(v, w) as u64,
+                true => sext(v, w) as u64,
                 false => v,
             };
             return self.constant(v, width);
@@ -671,7 +670,7 @@ impl Exprs {
     pub(super) fn displaced(&self, id: Id) -> (Id, i64) {
         match *self.node(id) {
             Node::Word(BitsOp::Add, a, b) => match self.value(b) {
-                Some(v) => (a, signed(v, self.width(id))),
+                Some(v) => (a, sext(v, self.width(id))),
                 None => (id, 0),
             },
             _ => (id, 0),
@@ -695,27 +694,4 @@ pub(super) fn operands(node: &Node, mut f: impl FnMut(Id)) {
         Node::Wide(a) | Node::Signed(a) | Node::Low(a) => f(*a),
         Node::Function(_, list) => list.iter().for_each(|o| f(*o)),
     }
-}
-
-/// The value of an operation on constants; `None` where it has none.
-fn fold(op: BitsOp, a: u64, b: u64, w: u8) -> Option<u64> {
-    let (x, y) = (signed(a, w), signed(b, w));
-    let wide = u64::from(w);
-    let v = match op {
-        BitsOp::Add => a.wrapping_add(b),
-        BitsOp::Mul => a.wrapping_mul(b),
-        BitsOp::And => a & b,
-        BitsOp::Or => a | b,
-        BitsOp::Xor => a ^ b,
-        BitsOp::Shl if b >= wide => 0,
-        BitsOp::Shl => a << b,
-        BitsOp::LShr if b >= wide => 0,
-        BitsOp::LShr => a >> b,
-        BitsOp::AShr => (x >> b.min(wide - 1).min(63)) as u64,
-        BitsOp::UDiv => a.checked_div(b)?,
-        BitsOp::URem => a.checked_rem(b)?,
-        BitsOp::SDiv => x.checked_div(y)? as u64,
-        BitsOp::SRem => x.checked_rem(y)? as u64,
-    };
-    Some(v & mask(w))
 }

@@ -280,7 +280,7 @@ impl<'a> Integers<'a> {
         let next = depth + 1;
         match self.e.node(id).clone() {
             Node::Const(v) => Some(Poly::constant(match sign {
-                true => i128::from(super::expr::signed(v, width)),
+                true => i128::from(crate::term::sext(v, width)),
                 false => i128::from(v),
             })),
             Node::Symbol(_) => Some(match self.counters.get(&id) {

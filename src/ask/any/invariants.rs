@@ -283,7 +283,7 @@ impl Walk<'_> {
                 let Some(step) = self.e.value(step) else {
                     return Vec::new();
                 };
-                let step = super::expr::signed(step, width);
+                let step = crate::term::sext(step, width);
                 let ends = self.ends_of(b, goes_on, first_symbol);
                 let rest = step.unsigned_abs();
                 ends.into_iter()

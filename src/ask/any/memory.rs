@@ -1,7 +1,7 @@
 //! Addresses as an object and an offset, and the accesses to them.
 
 use super::addresses::through_window;
-use super::expr::{CONTENTS, Exprs, Id, Level, Order, PARAMETER, signed};
+use super::expr::{CONTENTS, Exprs, Id, Level, Order, PARAMETER};
 use super::lanes::Common;
 use super::limits::MAX_LISTED;
 use super::state::{Accessed, By, Does, Known, Object, Walk};
@@ -9,8 +9,8 @@ use super::words::Places;
 use crate::answer::{Assumption, AssumptionKind, UnknownKind};
 use crate::kernel::{Access as Modifiers, Addr, Kernel, Pc, RegId, Space, Src, SymbolRef};
 use crate::spec::{ElemTy, Field, Resolved, Value};
-use crate::term::BitsOp;
 use crate::term::facts::Elements;
+use crate::term::{BitsOp, sext};
 
 /// The objects of addresses.
 pub(super) struct Named<'a> {
@@ -221,7 +221,7 @@ impl Walk<'_> {
         }
         let element = |e: &[u8]| {
             let bits = e.iter().rev().fold(0u64, |v, &b| v << 8 | u64::from(b));
-            i128::from(signed(bits, size as u8 * 8))
+            i128::from(sext(bits, size as u8 * 8))
         };
         let rest = (content.len() as u64) < extent;
         let all = content.chunks(size).map(element);

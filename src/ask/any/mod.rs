@@ -49,6 +49,7 @@ mod launches;
 mod limits;
 mod linear;
 mod loops;
+mod meanings;
 mod memory;
 mod obligations;
 mod proof;

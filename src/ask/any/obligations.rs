@@ -91,7 +91,7 @@ impl Prover<'_, '_> {
             .w
             .e
             .value(c.step)
-            .map_or(1, |v| super::expr::signed(v, width).unsigned_abs());
+            .map_or(1, |v| crate::term::sext(v, width).unsigned_abs());
         let most = (u64::MAX >> (64 - u32::from(width))) / step.max(1);
         let most = self.w.e.constant(most, 64);
         let above = self.w.e.compare(Order::Below, most, d.count);
@@ -142,7 +142,7 @@ impl Prover<'_, '_> {
             }
         }
         // By bits, for a constant step.
-        let step = super::expr::signed(self.w.e.value(c.step)?, width);
+        let step = crate::term::sext(self.w.e.value(c.step)?, width);
         for sign in [true, false] {
             let order = if sign { Order::Less } else { Order::Below };
             let next = self.w.e.add(c.symbol, c.step);

@@ -14,43 +14,17 @@ impl Walk<'_> {
         let (marks, l) = (top.marks, top.index);
         let done = &mut map.clone();
         self.rewrite(marks, done);
-        for list in [&mut summary.first, &mut summary.next] {
-            let keys: Vec<Id> = list.keys().copied().collect();
-            let values: Vec<Id> = keys.iter().map(|k| list[k]).collect();
-            let values = self.e.rewritten(&values, done);
-            *list = keys.into_iter().zip(values).collect();
-        }
-        if let Some(on) = summary.goes_on {
-            summary.goes_on = Some(self.e.rewritten(&[on], done)[0]);
-        }
-        let inner: Vec<usize> = self.inner(l);
+        let inner = self.inner(l);
+        let e = &mut self.e;
+        let mut one = |id: &mut Id| *id = e.rewritten(&[*id], done)[0];
+        summary.words().for_each(&mut one);
         for i in inner {
-            if let Some(mut s) = self.out.loops.remove(&i) {
-                for list in [&mut s.first, &mut s.next] {
-                    let keys: Vec<Id> = list.keys().copied().collect();
-                    let values: Vec<Id> = keys.iter().map(|k| list[k]).collect();
-                    let values = self.e.rewritten(&values, done);
-                    *list = keys.into_iter().zip(values).collect();
-                }
-                for slot in [&mut s.goes_on, &mut s.before] {
-                    if let Some(id) = *slot {
-                        *slot = Some(self.e.rewritten(&[id], done)[0]);
-                    }
-                }
-                self.out.loops.insert(i, s);
-            }
+            let read = self.out.loops.get_mut(&i);
+            read.into_iter().flat_map(Summary::words).for_each(&mut one);
         }
-        let exits: Vec<(u32, Id, Registers)> = self
-            .open
-            .last()
-            .map(|t| t.exits.clone())
-            .unwrap_or_default();
-        let exits = exits
-            .into_iter()
-            .map(|(b, c, regs)| self.moved(b, c, &regs, done))
-            .collect();
-        if let Some(top) = self.open.last_mut() {
-            top.exits = exits;
+        for (_, when, regs) in self.open.last_mut().into_iter().flat_map(|t| &mut t.exits) {
+            let regs = Rc::make_mut(regs);
+            regs.iter_mut().chain([when]).for_each(&mut one);
         }
     }
 
@@ -74,36 +48,27 @@ impl Walk<'_> {
         let mut one = |id: &mut Id| *id = e.rewritten(&[*id], done)[0];
         let own = o.own[marks[7]..].iter_mut();
         for a in o.accesses[marks[0]..].iter_mut().chain(own) {
-            one(&mut a.offset);
-            one(&mut a.guard);
-            if let Some(v) = &mut a.value {
-                one(v);
-            }
+            let always = [&mut a.offset, &mut a.guard].into_iter();
+            always.chain(&mut a.value).for_each(&mut one);
         }
         for b in &mut o.barriers[marks[1]..] {
             one(&mut b.guard);
-            if let Some(mask) = &mut b.mask {
-                one(mask);
-            }
+            b.mask.iter_mut().for_each(&mut one);
         }
-        o.ends[marks[2]..]
-            .iter_mut()
-            .for_each(|b| one(&mut b.guard));
-        for d in &mut o.duties[marks[3]..] {
-            one(&mut d.guard);
-            one(&mut d.holds);
-        }
-        for k in &mut o.known[marks[4]..] {
-            one(&mut k.premise);
-            one(&mut k.holds);
-        }
-        o.waits[marks[6]..]
-            .iter_mut()
-            .for_each(|w| one(&mut w.guard));
+        let ends = o.ends[marks[2]..].iter_mut().map(|b| &mut b.guard);
+        let waits = o.waits[marks[6]..].iter_mut().map(|w| &mut w.guard);
+        ends.chain(waits).for_each(&mut one);
+        let duties = o.duties[marks[3]..].iter_mut();
+        duties.for_each(|d| [&mut d.guard, &mut d.holds].into_iter().for_each(&mut one));
+        let known = o.known[marks[4]..].iter_mut();
+        known.for_each(|k| {
+            [&mut k.premise, &mut k.holds]
+                .into_iter()
+                .for_each(&mut one)
+        });
         for c in &mut o.counters[marks[5]..] {
-            for id in [&mut c.start, &mut c.step, &mut c.goes_on, &mut c.next] {
-                one(id);
-            }
+            let of = [&mut c.start, &mut c.step, &mut c.goes_on, &mut c.next];
+            of.into_iter().for_each(&mut one);
         }
     }
 }

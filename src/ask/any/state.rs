@@ -381,6 +381,14 @@ pub(super) struct Summary {
     pub ends: bool,
 }
 
+impl Summary {
+    /// All words that a loop is known by.
+    pub(super) fn words(&mut self) -> impl Iterator<Item = &mut Id> {
+        let values = self.first.values_mut().chain(self.next.values_mut());
+        values.chain(&mut self.goes_on).chain(&mut self.before)
+    }
+}
+
 impl<'a> Walk<'a> {
     pub(super) fn new(
         kernel: &'a Kernel,

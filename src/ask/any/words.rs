@@ -1,13 +1,14 @@
 //! Instructions that only compute, as expressions.
 //!
-//! Integer, bit and predicate arithmetic is that of PTX at its width. What has no expression here (floats, rare integer
-//! operations) is a function of its operands that is named by its instruction: equal operands give equal results, so that
+//! Integer, bit and predicate arithmetic is the simulator's ([`crate::sim::int_sym`]). What has no expression here (floats,
+//! `fns`) is a function of its operands that is named by its instruction: equal operands give equal results, so that
 //! what is uniform stays uniform, and nothing else is known of it. An instruction that does more than compute is not
 //! looked at here.
 
 use super::addresses::through_window;
 use super::expr::{Exprs, Id, Level, Order};
 use crate::kernel::{BoolOp, Cmp, Guard, IntOp, IntTy, Kernel, NumTy, Op, Pc, RegId, Src};
+use crate::sim::{int_sym, operand_width};
 use crate::term::BitsOp;
 
 /// What reads operands that only the walk knows: addresses of variables.
@@ -44,15 +45,9 @@ impl<P: Places> Reader<'_, P> {
         }
     }
 
-    fn resized(&mut self, r: RegId, v: Id, sign: bool) -> (RegId, Id) {
+    fn resized(&mut self, r: RegId, v: Id) -> (RegId, Id) {
         let width = self.kernel.reg_width[r.0 as usize];
-        (r, self.e.resize(v, width, sign))
-    }
-
-    /// A comparison of two operands, where it has an expression.
-    fn compared(&mut self, cmp: Cmp, ty: IntTy, a: Src, b: Src) -> Option<Id> {
-        let (a, b) = (self.src(a, ty.width), self.src(b, ty.width));
-        self.comparison(cmp, ty.signed, a, b)
+        (r, self.e.resize(v, width, false))
     }
 
     /// What an instruction writes that only computes.
@@ -60,18 +55,18 @@ impl<P: Places> Reader<'_, P> {
         let known = match op {
             Op::Mov { dst, src, width } => Some(vec![(*dst, self.src(*src, *width))]),
             Op::Pack { dst, part, srcs } => self.pack(*dst, *part, srcs),
-            Op::Unpack { dsts, part, src } => Some(self.unpack(dsts, *part, *src)),
+            Op::Unpack { dsts, part, src } => self.unpack(dsts, *part, *src),
             Op::Int {
                 op,
                 ty,
-                lanes: 1,
-                dst: Some(dst),
-                dst2: None,
+                lanes,
+                dst,
+                dst2,
                 src,
-            } => self.int(*op, *ty, *src).map(|v| vec![(*dst, v)]),
+            } => self.int((*op, *ty, *lanes), [*dst, *dst2], *src),
             Op::Setp {
                 cmp,
-                ty: NumTy::Int(ty),
+                ty,
                 lanes: 1,
                 combine,
                 p,
@@ -79,17 +74,12 @@ impl<P: Places> Reader<'_, P> {
                 a,
                 b,
                 ..
-            } => self
-                .compared(*cmp, *ty, *a, *b)
-                .map(|c| self.combined(c, *combine, *p, *q)),
-            Op::Setp {
-                lanes: 1,
-                combine,
-                p,
-                q,
-                ..
             } => {
-                let c = self.function(pc, op, 1, 0);
+                let c = match ty {
+                    NumTy::Int(ty) => self.compared(*cmp, *ty, *a, *b),
+                    _ => None,
+                };
+                let c = c.unwrap_or_else(|| self.function(pc, op, 1, 0));
                 Some(self.combined(c, *combine, *p, *q))
             }
             Op::Set {
@@ -117,18 +107,27 @@ impl<P: Places> Reader<'_, P> {
                 let (p, a, b) = (self.guard(*p), self.src(*a, *width), self.src(*b, *width));
                 Some(vec![(*dst, self.e.choose(p, a, b))])
             }
+            Op::Slct {
+                width,
+                cty: NumTy::Int(ty),
+                dst,
+                a,
+                b,
+                c,
+                ..
+            } => self.compared(Cmp::Ge, *ty, *c, Src::Imm(0)).map(|p| {
+                let (a, b) = (self.src(*a, *width), self.src(*b, *width));
+                vec![(*dst, self.e.choose(p, a, b))]
+            }),
+            Op::Lop3Bool { .. } => self.lop3_bool(op),
             Op::Cvt {
                 from: NumTy::Int(from),
                 to: NumTy::Int(to),
-                sat: false,
+                sat,
                 dst,
                 src,
                 ..
-            } => {
-                let v = self.src(*src, from.width);
-                let v = self.e.resize(v, to.width, from.signed);
-                Some(vec![self.resized(*dst, v, to.signed)])
-            }
+            } => self.converted((*from, *to, *sat), *dst, *src),
             Op::Cvta {
                 dst,
                 src,
@@ -142,10 +141,7 @@ impl<P: Places> Reader<'_, P> {
             _ => None,
         };
         match known {
-            Some(list) => list
-                .into_iter()
-                .map(|(r, v)| self.resized(r, v, false))
-                .collect(),
+            Some(list) => list.into_iter().map(|(r, v)| self.resized(r, v)).collect(),
             None => self.opaque(pc, op),
         }
     }
@@ -172,28 +168,21 @@ impl<P: Places> Reader<'_, P> {
         if usize::from(part) * srcs.len() > usize::from(width) {
             return None;
         }
-        let mut all = self.e.constant(0, width);
-        for (i, s) in srcs.iter().enumerate() {
-            let v = self.src(*s, part);
-            let v = self.e.resize(v, width, false);
-            let by = self.e.constant(i as u64 * u64::from(part), width);
-            let v = self.e.word(BitsOp::Shl, v, by);
-            all = self.e.or(all, v);
-        }
-        Some(vec![(dst, all)])
+        let parts: Vec<Id> = srcs.iter().map(|s| self.src(*s, part)).collect();
+        let all = self.e.meant(&parts, |s, of| Some(vec![s.concat(of)]))?;
+        Some(vec![(dst, all[0])])
     }
 
-    fn unpack(&mut self, dsts: &[Option<RegId>], part: u8, src: Src) -> Vec<(RegId, Id)> {
-        let width = (u32::from(part) * dsts.len() as u32).min(64) as u8;
+    fn unpack(&mut self, dsts: &[Option<RegId>], part: u8, src: Src) -> Option<Vec<(RegId, Id)>> {
+        let width = usize::from(part) * dsts.len();
+        let width = u8::try_from(width).ok().filter(|w| *w <= 64)?;
         let v = self.src(src, width);
-        let mut out = Vec::new();
-        for (i, dst) in dsts.iter().enumerate() {
-            let Some(dst) = dst else { continue };
-            let by = self.e.constant(i as u64 * u64::from(part), width);
-            let moved = self.e.word(BitsOp::LShr, v, by);
-            out.push((*dst, self.e.resize(moved, part, false)));
-        }
-        out
+        let parts = self.e.meant(&[v], |s, of| {
+            let at = (0..width).step_by(part.into());
+            Some(at.map(|low| s.extract(of[0], low, part)).collect())
+        })?;
+        let written = dsts.iter().zip(parts);
+        Some(written.filter_map(|(d, v)| Some(((*d)?, v))).collect())
     }
 
     fn combined(
@@ -224,136 +213,90 @@ impl<P: Places> Reader<'_, P> {
         out
     }
 
-    fn comparison(&mut self, cmp: Cmp, sign: bool, a: Id, b: Id) -> Option<Id> {
-        let less = match sign {
-            true => Order::Less,
-            false => Order::Below,
-        };
-        Some(match cmp {
-            Cmp::Eq => self.e.compare(Order::Equal, a, b),
-            Cmp::Ne => {
-                let c = self.e.compare(Order::Equal, a, b);
-                self.e.not(c)
-            }
-            Cmp::Lt => self.e.compare(less, a, b),
-            Cmp::Gt => self.e.compare(less, b, a),
-            Cmp::Ge => {
-                let c = self.e.compare(less, a, b);
-                self.e.not(c)
-            }
-            Cmp::Le => {
-                let c = self.e.compare(less, b, a);
-                self.e.not(c)
-            }
-            Cmp::Equ
-            | Cmp::Neu
-            | Cmp::Ltu
-            | Cmp::Leu
-            | Cmp::Gtu
-            | Cmp::Geu
-            | Cmp::Num
-            | Cmp::Nan => {
-                return None;
-            }
-        })
+    /// An integer of another type.
+    fn converted(
+        &mut self,
+        (from, to, sat): (IntTy, IntTy, bool),
+        dst: RegId,
+        src: Src,
+    ) -> Option<Vec<(RegId, Id)>> {
+        let v = self.src(src, from.width);
+        let width = self.kernel.reg_width[dst.0 as usize];
+        let v = self.e.meant(&[v], |s, of| {
+            let converted = int_sym::cvt_int_sym(s, from, to, sat, of[0], width);
+            Some(vec![converted])
+        })?;
+        Some(vec![(dst, v[0])])
     }
 
-    /// The value of an integer operation; `None` for one that is left opaque.
-    fn int(&mut self, op: IntOp, ty: IntTy, src: [Src; 4]) -> Option<Id> {
-        let w = ty.width;
-        let wide = w.saturating_mul(2);
-        let a = |s: &mut Self| s.src(src[0], w);
-        let b = |s: &mut Self| s.src(src[1], w);
-        let two = |s: &mut Self, op: BitsOp| {
-            let (x, y) = (a(s), b(s));
-            Some(s.e.word(op, x, y))
+    fn compared(&mut self, cmp: Cmp, ty: IntTy, a: Src, b: Src) -> Option<Id> {
+        let operands = [self.src(a, ty.width), self.src(b, ty.width)];
+        let c = self.e.meant(&operands, |s, of| {
+            Some(vec![int_sym::compare_sym(s, cmp, ty, of[0], of[1])])
+        })?;
+        Some(c[0])
+    }
+
+    /// The results of an integer operation, the carry among them; `None` for one that is left opaque.
+    fn int(
+        &mut self,
+        (op, ty, lanes): (IntOp, IntTy, u8),
+        [dst, carry]: [Option<RegId>; 2],
+        src: [Src; 4],
+    ) -> Option<Vec<(RegId, Id)>> {
+        let width = |i| match lanes {
+            0 | 1 => operand_width(op, ty, i).min(64),
+            n => ty.width.saturating_mul(n).min(64),
         };
-        let (div, rem) = match ty.signed {
-            true => (BitsOp::SDiv, BitsOp::SRem),
-            false => (BitsOp::UDiv, BitsOp::URem),
-        };
-        let less = match ty.signed {
-            true => Order::Less,
-            false => Order::Below,
-        };
-        match op {
-            IntOp::Add => two(self, BitsOp::Add),
-            IntOp::And => two(self, BitsOp::And),
-            IntOp::Or => two(self, BitsOp::Or),
-            IntOp::Xor => two(self, BitsOp::Xor),
-            IntOp::MulLo => two(self, BitsOp::Mul),
-            IntOp::Div => two(self, div),
-            IntOp::Rem => two(self, rem),
-            IntOp::Sub => {
-                let (x, y) = (a(self), b(self));
-                Some(self.e.minus(x, y))
-            }
-            IntOp::Neg => {
-                let (x, zero) = (a(self), self.e.constant(0, w));
-                Some(self.e.minus(zero, x))
-            }
-            IntOp::Not => {
-                let x = a(self);
-                Some(self.e.not(x))
-            }
-            IntOp::MadLo => {
-                let (x, y, z) = (a(self), b(self), self.src(src[2], w));
-                let product = self.e.word(BitsOp::Mul, x, y);
-                Some(self.e.add(product, z))
-            }
-            IntOp::MulWide | IntOp::MadWide if wide <= 64 => {
-                let (x, y) = (a(self), b(self));
-                let (x, y) = (
-                    self.e.resize(x, wide, ty.signed),
-                    self.e.resize(y, wide, ty.signed),
-                );
-                let product = self.e.word(BitsOp::Mul, x, y);
-                if op == IntOp::MulWide {
-                    return Some(product);
-                }
-                let z = self.src(src[2], wide);
-                Some(self.e.add(product, z))
-            }
-            IntOp::Shl | IntOp::Shr if w >= 32 => {
-                let (x, by) = (a(self), self.src(src[1], 32));
-                let by = self.e.resize(by, w, false);
-                let op = match (op, ty.signed) {
-                    (IntOp::Shl, _) => BitsOp::Shl,
-                    (_, true) => BitsOp::AShr,
-                    (_, false) => BitsOp::LShr,
-                };
-                Some(self.e.word(op, x, by))
-            }
-            IntOp::Min | IntOp::Max => {
-                let (x, y) = (a(self), b(self));
-                let c = self.e.compare(less, x, y);
-                Some(match op {
-                    IntOp::Min => self.e.choose(c, x, y),
-                    _ => self.e.choose(c, y, x),
-                })
-            }
-            IntOp::Abs => {
-                let (x, zero) = (a(self), self.e.constant(0, w));
-                let (c, minus) = (self.e.compare(Order::Less, x, zero), self.e.minus(zero, x));
-                Some(self.e.choose(c, minus, x))
-            }
-            IntOp::Bfe if !ty.signed => {
-                let x = a(self);
-                let (at, len) = match (src[1], src[2]) {
-                    (Src::Imm(at), Src::Imm(len)) => (at & 0xff, len & 0xff),
-                    _ => return None,
-                };
-                let by = self.e.constant(at, w);
-                let moved = self.e.word(BitsOp::LShr, x, by);
-                let ones = match len {
-                    0..=63 => (1u64 << len) - 1,
-                    _ => u64::MAX,
-                };
-                let ones = self.e.constant(ones, w);
-                Some(self.e.and(moved, ones))
-            }
-            _ => None,
+        let operands = [0, 1, 2, 3].map(|i| self.src(src[i], width(i)));
+        if let (IntOp::Div | IntOp::Rem, 1, Some(dst)) = (op, lanes, dst)
+            && self.e.value(operands[1]).is_none_or(|v| v == 0)
+        {
+            let op = match (op, ty.signed) {
+                (IntOp::Div, true) => BitsOp::SDiv,
+                (IntOp::Div, false) => BitsOp::UDiv,
+                (_, true) => BitsOp::SRem,
+                (_, false) => BitsOp::URem,
+            };
+            return Some(vec![(dst, self.e.word(op, operands[0], operands[1]))]);
         }
+        let values = self.e.meant(&operands, |s, of| {
+            let of = [of[0], of[1], of[2], of[3]];
+            let mut out = Vec::new();
+            if dst.is_some() {
+                out.push(int_sym::symbolic_packed(s, op, ty, lanes, of)?);
+            }
+            if carry.is_some() {
+                out.push(int_sym::symbolic_carry(s, op, ty, of)?);
+            }
+            Some(out)
+        })?;
+        Some(dst.into_iter().chain(carry).zip(values).collect())
+    }
+
+    /// A logic operation of three words, and a condition that its result is not zero.
+    fn lop3_bool(&mut self, op: &Op) -> Option<Vec<(RegId, Id)>> {
+        let Op::Lop3Bool {
+            table,
+            op,
+            dst,
+            p,
+            src,
+            q,
+        } = op
+        else {
+            return None;
+        };
+        let operands = src.map(|s| self.src(s, 32));
+        let word = self.e.meant(&operands, |s, of| {
+            Some(vec![int_sym::lop3(s, *table, of[0], of[1], of[2])])
+        })?[0];
+        let zero = self.e.constant(0, 32);
+        let is_zero = self.e.compare(Order::Equal, word, zero);
+        let nonzero = self.e.not(is_zero);
+        let mut out = self.combined(nonzero, Some((*op, *q)), Some(*p), None);
+        out.extend(dst.map(|d| (d, word)));
+        Some(out)
     }
 }
 

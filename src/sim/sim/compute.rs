@@ -582,7 +582,7 @@ pub(super) fn result_width(op: IntOp, ty: IntTy) -> u8 {
 }
 
 /// Width in bits of an operation's operand.
-pub(super) fn operand_width(op: IntOp, ty: IntTy, i: usize) -> u8 {
+pub fn operand_width(op: IntOp, ty: IntTy, i: usize) -> u8 {
     match (op, i) {
         (IntOp::MadWide, 2) => ty.width * 2,
         (IntOp::Shl | IntOp::Shr, 1) | (IntOp::Bfe, 1 | 2) | (IntOp::Bfi, 2 | 3) => 32,

@@ -16,8 +16,10 @@ use crate::kernel::{AtomOp, Cmp, IntOp, IntTy, PrmtMode};
 
 mod lanes;
 mod one;
+#[doc(hidden)]
+pub mod samples;
 #[cfg(test)]
-pub(in crate::sim) mod tests;
+pub(crate) mod tests;
 
 pub use lanes::eval_lanes;
 

@@ -121,6 +121,7 @@ pub mod wobble;
 mod words;
 mod written;
 
+pub use compute::operand_width;
 pub use cta::Inputs;
 pub use footprint::{Change, Footprint, Noting, Seen, Watch};
 pub use knowledge::Knowledge;

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::sim::int::tests::{all_ops, only_32, word64};
+use crate::sim::int::samples::{all_ops, only_32};
+use crate::sim::int::tests::word64;
 use crate::sim::int::{compare, cvt_int, eval, eval_packed};
 use crate::term::eval::{Inputs, Mode, Value, evaluate};
 use crate::term::{ArrayId, Term};
