@@ -41,7 +41,7 @@ use crate::spec::{
     Arrays, Domain, KernelSpec, Layers, Limits, Numbered, Options, Resolved, Setup, Which,
 };
 use crate::term::ArrayId;
-use crate::{sass, trial, work};
+use crate::{norm, sass, trial, work};
 
 /// Compares two kernels, or a kernel with a formula, as the layers of settings say.
 pub fn check(layers: Layers, files: &Files) -> Result<Report, Failure> {
@@ -665,6 +665,7 @@ pub(crate) fn counted<R: AsMut<Report>>(
     report.deny(&options.deny);
     let stats = &mut report.stats;
     (stats.work, stats.runs) = (spent.units, explore::counts(&spent.runs));
+    stats.rules = norm::rule_counts(&spent.applied);
     Ok(answer)
 }
 

@@ -23,6 +23,8 @@ thread_local! {
     static SPENT: Cell<u64> = const { Cell::new(0) };
     /// Runs that it made again.
     static RUNS: Cell<Runs> = const { Cell::new(Runs([0; REASONS])) };
+    /// How often it applied each rule.
+    static APPLIED: [Cell<u64>; RULES] = const { [const { Cell::new(0) }; RULES] };
     /// Units that it may spend; the largest number is no limit.
     static MOST: Cell<u64> = const { Cell::new(u64::MAX) };
     /// Units after which a guarded piece of work looks again whether it may go on; the largest number is never.
@@ -65,6 +67,52 @@ impl Runs {
     }
 }
 
+/// Rules are numbers below this one.
+pub const RULES: usize = 64;
+
+/// How often rules were applied, by the number of the rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applied([u64; RULES]);
+
+impl Default for Applied {
+    fn default() -> Self {
+        Applied([0; RULES])
+    }
+}
+
+impl Applied {
+    /// How often one was.
+    pub fn of(&self, rule: usize) -> u64 {
+        self.0[rule]
+    }
+
+    /// What the piece of work at hand applied, which then counts from these on.
+    fn replace(by: Applied) -> Applied {
+        APPLIED.with(|counts| {
+            let mut old = Applied::default();
+            for ((count, old), by) in counts.iter().zip(&mut old.0).zip(by.0) {
+                *old = count.replace(by);
+            }
+            old
+        })
+    }
+
+    /// Adds these to what the piece of work at hand applied.
+    fn count(&self) {
+        APPLIED.with(|counts| {
+            for (count, more) in counts.iter().zip(self.0) {
+                count.set(count.get().saturating_add(more));
+            }
+        });
+    }
+}
+
+/// Counts that a rule is applied.
+#[inline]
+pub fn apply(rule: usize) {
+    APPLIED.with(|counts| counts[rule].set(counts[rule].get().saturating_add(1)));
+}
+
 /// What a piece of work came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
@@ -72,11 +120,14 @@ pub struct Spent {
     pub units: u64,
     /// The runs that were made again.
     pub runs: Runs,
+    /// The rules that were applied.
+    pub applied: Applied,
 }
 
 /// Counts what a piece of work came to that had counters of its own.
 pub fn count(spent: Spent) {
     count_runs(spent.runs);
+    spent.applied.count();
     spend(spent.units);
 }
 
@@ -121,6 +172,7 @@ fn add(units: u64) -> u64 {
 /// Counts what a part came to, without a look.
 fn add_part(spent: Spent) {
     count_runs(spent.runs);
+    spent.applied.count();
     add(spent.units);
 }
 
@@ -249,9 +301,15 @@ impl Outer {
 
 impl Drop for Outer {
     fn drop(&mut self) {
-        if let Some(Spent { units, runs }) = self.spent {
+        if let Some(Spent {
+            units,
+            runs,
+            applied,
+        }) = self.spent
+        {
             SPENT.set(units);
             RUNS.set(runs);
+            Applied::replace(applied);
         }
         MOST.set(self.most);
         LOOK.set(self.look);
@@ -269,6 +327,7 @@ fn counted<T>(most: Option<u64>, guard: Option<Guard>, work: impl FnOnce() -> T)
         spent: Some(Spent {
             units: SPENT.replace(0),
             runs: RUNS.replace(Runs::default()),
+            applied: Applied::replace(Applied::default()),
         }),
         ..outer
     };
@@ -283,6 +342,7 @@ fn counted<T>(most: Option<u64>, guard: Option<Guard>, work: impl FnOnce() -> T)
     let spent = Spent {
         units: SPENT.get(),
         runs: RUNS.get(),
+        applied: Applied::replace(Applied::default()),
     };
     (done, spent)
 }
@@ -401,14 +461,19 @@ mod tests {
                     side_by_side(pieces.par_iter(), |&n| {
                         let inner: Vec<u64> = (0..n).collect();
                         spend(n);
+                        apply(n as usize);
                         let steps = side_by_side(inner.par_iter(), |_| greedy());
-                        (steps, both(|| spend(n), left))
+                        (steps, both(|| (spend(n), apply(0)), left))
                     })
                 })
             })
         };
         let one = run(1);
         assert!(one.1.units > 9_000);
+        assert_eq!(
+            [0, 1, 39, 40].map(|rule| one.1.applied.of(rule)),
+            [41, 1, 1, 0]
+        );
         for threads in [2, 3, 7] {
             assert_eq!(run(threads), one);
         }

@@ -393,6 +393,7 @@ fn join_stats(mine: &mut Stats, theirs: Stats) {
         decision,
         work,
         runs,
+        rules,
         seconds,
     } = theirs;
     both(&mut mine.kernel, kernel, join_runs);
@@ -412,6 +413,7 @@ fn join_stats(mine: &mut Stats, theirs: Stats) {
     });
     mine.work += work;
     add_counts(&mut mine.runs, runs);
+    add_counts(&mut mine.rules, rules);
     join_seconds(&mut mine.seconds, seconds);
 }
 

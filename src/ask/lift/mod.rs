@@ -44,6 +44,7 @@ use crate::explore;
 use crate::found::findings::{Found, Moments};
 use crate::grid::sequence::Ended;
 use crate::input::Files;
+use crate::norm;
 use crate::sim::Outcome;
 use crate::spec::{Layers, Options, Settings, Setup, Sizes};
 use crate::work;
@@ -69,6 +70,7 @@ pub fn lift(instances: &[Vec<Settings>], files: &Files) -> Result<Results, Failu
     for report in results.iter_mut().flatten() {
         report.stats.work = spent.units;
         report.stats.runs = explore::counts(&spent.runs);
+        report.stats.rules = norm::rule_counts(&spent.applied);
     }
     Ok((sizes, results))
 }

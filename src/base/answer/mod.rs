@@ -213,6 +213,9 @@ pub struct Stats {
     /// How often something was run again with more known, by the reason that `volta explain runs` tells.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub runs: IndexMap<String, u64>,
+    /// How often rules of the normaliser were applied, by their names.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub rules: IndexMap<String, u64>,
     /// Wall-clock times in seconds.
     pub seconds: Seconds,
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use indexmap::IndexMap;
+
 use crate::answer::{EntryResult, GateReport, RunCounts, Verdict};
 use crate::diag::foreign::{sentence, styled, visible};
 
@@ -52,6 +54,9 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
         let red = style(Verdict::Defective);
         writeln!(out, "\n{red}failed{red:#} {}", sentence(why))?;
     }
+    if g.stats {
+        write_rules(out, g)?;
+    }
     let failed = g.entries.len() - g.passed();
     let cached = g.entries.iter().filter_map(|e| e.result.as_ref().ok());
     let cached = match cached.filter(|a| a.cached).count() {
@@ -59,6 +64,24 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
         n => format!(" ({n} from the cache)"),
     };
     writeln!(out, "\n{} passed, {failed} failed{cached}", g.passed())
+}
+
+/// How often the entries applied each rule of the normaliser.
+fn write_rules(out: &mut String, g: &GateReport) -> fmt::Result {
+    let mut all: IndexMap<&str, u64> = IndexMap::new();
+    for answer in g.entries.iter().filter_map(|e| e.result.as_ref().ok()) {
+        for (name, n) in &answer.report.stats.rules {
+            *all.entry(name).or_default() += n;
+        }
+    }
+    all.sort_unstable_keys();
+    if !all.is_empty() {
+        writeln!(out, "\n{BOLD}rules applied{BOLD:#}")?;
+    }
+    for (name, n) in all {
+        writeln!(out, "  {n:>12}  {name}")?;
+    }
+    Ok(())
 }
 
 fn write_row(out: &mut String, e: &EntryResult, width: usize, stats: bool) -> fmt::Result {

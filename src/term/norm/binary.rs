@@ -18,6 +18,7 @@ use super::monomial::{Mono, Powers, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Fail, Ring};
+use super::rules::{Rule, rule};
 
 /// Degrees beyond this stay as they are.
 const MAX_DEGREE: i64 = 32;
@@ -84,7 +85,7 @@ impl Ring {
                 continue;
             };
             let degree = self.binary_degree(&b, t).unwrap_or(0);
-            if degree == 0 || degree.abs() > MAX_DEGREE {
+            if degree == 0 || degree.abs() > MAX_DEGREE || !rule(Rule::PartialFraction) {
                 continue;
             }
             let less: Powers = powers

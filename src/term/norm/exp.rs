@@ -20,6 +20,7 @@ use super::monomial::flag;
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, require, rule};
 use super::value::Val;
 
 /// An interned exponent.
@@ -104,6 +105,9 @@ impl Ring {
                     last.to_i64().ok_or(Fail::Limit)?
                 }
             };
+            if carry != 0 && !rule(Rule::WholePartOfExponent) {
+                carry = 0;
+            }
             if carry != 0 {
                 let k = self.coefs.of(Rat::int(-carry));
                 let mut buf = self.polys.get(p).to_vec();
@@ -178,6 +182,7 @@ impl Ring {
             && k != -1
             && even != 0
             && let Some(d) = self.size_of(b)?
+            && rule(Rule::EvenPowerOfMagnitude)
         {
             powers.push((d, even));
             if k != even {
@@ -191,6 +196,7 @@ impl Ring {
 
     /// match `2^a * 2^b`; result `2^k * 2^e`; because a + b = k + e.
     pub(super) fn exp_add(&mut self, a: ExpId, b: ExpId) -> Result<(ExpId, i64), Fail> {
+        require(Rule::ProductOfPowers)?;
         let key = (a.0.min(b.0), a.0.max(b.0));
         if let Some(&r) = self.exps.sums.get(&key) {
             return Ok(r);
@@ -207,6 +213,7 @@ impl Ring {
         if a == ExpId::ZERO {
             return Ok((a, 0));
         }
+        require(Rule::PowerOfPower)?;
         let p = self.scale(PTerm::constant(k), self.exps.poly(a))?;
         self.exponent(p)
     }

@@ -13,6 +13,7 @@ use super::exp::ExpId;
 use super::monomial::{Powers, flag};
 use super::poly::{PTerm, PolyId};
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, require};
 use super::value::Val;
 use crate::term::Fun;
 
@@ -154,9 +155,9 @@ impl Ring {
         let mut kept = Powers::new();
         let mut factors: Vec<(PolyId, i32)> = Vec::new();
         for (a, p) in self.monos.powers(t.mono) {
-            let square = match *self.atom(a) {
-                Atom::Sqrt(x) => x,
-                Atom::Fun(Fun::Sin, angle) => self.square_of_sine(angle)?,
+            let (square, by) = match *self.atom(a) {
+                Atom::Sqrt(x) => (x, Rule::SquareOfRoot),
+                Atom::Fun(Fun::Sin, angle) => (self.square_of_sine(angle)?, Rule::Pythagoras),
                 Atom::Let(x) => {
                     factors.push((x, p));
                     continue;
@@ -174,6 +175,7 @@ impl Ring {
                 kept.push((a, 1));
             }
             if p.div_euclid(2) != 0 {
+                require(by)?;
                 factors.push((square, p.div_euclid(2)));
             }
         }
@@ -183,6 +185,7 @@ impl Ring {
         };
         let mut product = PolyId::ONE;
         if self.exps.flags(t.exp) & flag::REDUCIBLE != 0 {
+            require(Rule::PowerOfLogarithm)?;
             let (rest, roots) = self.take_logarithms(t.exp, &mut factors)?;
             base.exp = ExpId::ZERO;
             base = self.term_mul(base, rest)?;

@@ -13,6 +13,7 @@ use super::monomial::{Mono, Powers, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, rule};
 use super::select::{Lit, Pred};
 use super::value::Val;
 
@@ -62,6 +63,9 @@ impl Ring {
         if f.mono != g.mono && (self.term_flags(f) | self.term_flags(g)) & flag::INV != 0 {
             return Ok(None);
         }
+        if sum != PolyId::ONE && !rule(Rule::CommonSumOfChoice) {
+            return Ok(None);
+        }
         let mut front = PTerm::ONE;
         if f.exp != g.exp {
             let (mut a, b) = (self.exps.poly(f.exp), self.exps.poly(g.exp));
@@ -70,7 +74,7 @@ impl Ring {
                 a = self.add_scaled(a, k, PolyId::ONE)?;
                 f.coef = g.coef;
             }
-            if sum == PolyId::ONE && f.coef != g.coef {
+            if sum == PolyId::ONE && f.coef != g.coef || !rule(Rule::PowerOfChoice) {
                 return Ok(None);
             }
             let (a, b) = (self.val_of(a), self.val_of(b));
@@ -238,6 +242,9 @@ impl Ring {
         if terms.iter().any(|&t| self.depends(t, p, None, &mut left)) {
             return Ok(None);
         }
+        if !rule(Rule::MergedChoices) {
+            return Ok(None);
+        }
         let (chosen, rest) = (self.val_of(chosen), self.intern(&rest));
         let rest = self.val_of(rest);
         self.val_add(chosen, rest).map(Some)
@@ -269,6 +276,9 @@ impl Ring {
             !powers.iter().any(|(a, k)| *k > 0 && zeros.contains(a))
         };
         let left: Vec<PTerm> = self.polys.get(p).iter().filter(is_left).copied().collect();
+        if left.len() == self.polys.len(p) || !rule(Rule::VanishingSum) {
+            return Ok(p);
+        }
         Ok(self.intern(&left))
     }
 

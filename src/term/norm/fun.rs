@@ -9,10 +9,12 @@
 
 use num_integer::Integer;
 
+use super::exp::ExpId;
 use super::monomial::Powers;
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, require, rule};
 use super::sign::Sign;
 use super::softplus::MAX_NESTED;
 use super::value::Val;
@@ -90,6 +92,7 @@ impl Ring {
     /// match `tanh(x)`; result `1 - 2 / (2^(2 * x * log2(e)) + 1)`; because that is
     /// (e^2x - 1) / (e^2x + 1).
     fn tanh(&mut self, v: Val) -> Result<Val, Fail> {
+        require(Rule::HyperbolicTangent)?;
         let m = self.atom_mono(Atom::Log2E);
         let two = self.coefs.of(Rat::int(2));
         let k = PTerm {
@@ -119,14 +122,19 @@ impl Ring {
     /// match `floor(x + n)`; result `floor(x) + n` for an integer n; likewise `ceil`.
     pub(super) fn opaque(&mut self, f: Fun, p: PolyId) -> Result<Val, Fail> {
         if f == Fun::Ceil {
+            require(Rule::CeilingByFloor)?;
             let n = self.negate(p)?;
             let v = self.opaque_floor(n)?;
             return self.val_times(Coef::MINUS_ONE, v);
         }
-        let sign = match f {
+        let mut sign = match f {
             Fun::Trunc => self.poly_sign(p),
             _ => Sign::ALL,
         };
+        let is_known = sign.is_nonneg() || sign.is_nonpos();
+        if is_known && !rule(Rule::TruncationOfKnownSign) {
+            sign = Sign::ALL;
+        }
         if f == Fun::Floor || sign.is_nonneg() {
             return self.opaque_floor(p);
         }
@@ -141,7 +149,11 @@ impl Ring {
             return Ok(Val::constant(v));
         }
         let lead = self.polys.get(p).last().map_or(Coef::ONE, |t| t.coef);
-        let (p, flip) = if self.coefs.is_negative(lead) {
+        let by = match f {
+            Fun::Cos => Rule::EvenFunction,
+            _ => Rule::OddFunction,
+        };
+        let (p, flip) = if self.coefs.is_negative(lead) && rule(by) {
             (self.negate(p)?, f != Fun::Cos)
         } else {
             (p, false)
@@ -161,6 +173,8 @@ impl Ring {
         if let Some(t) = self.polys.get(p).first()
             && t.is_constant()
             && let Some(n) = self.coefs.get(t.coef).floor()
+            && n != 0
+            && rule(Rule::WholePartOfFloor)
         {
             whole = self.coefs.of(Rat::int(n));
             let k = self.coefs.neg(whole);
@@ -277,6 +291,12 @@ impl Ring {
         } else {
             content.coef
         };
+        if magnitude != Coef::ONE {
+            require(Rule::LogarithmOfMultiple)?;
+        }
+        if content.exp != ExpId::ZERO {
+            require(Rule::LogarithmOfPower)?;
+        }
         let mut terms = self.log2_constant(magnitude)?;
         terms.extend_from_slice(self.polys.get(self.exps.poly(content.exp)));
         let powers = self.monos.powers(content.mono);
@@ -285,7 +305,10 @@ impl Ring {
         let mut inside = Powers::new();
         for (a, k) in powers {
             if !sole && !self.atom_signs[a as usize].is_positive() {
-                let odd = k.rem_euclid(2);
+                let mut odd = k.rem_euclid(2);
+                if k != odd && !rule(Rule::LogarithmOfSquare) {
+                    odd = k;
+                }
                 if odd != 0 {
                     inside.push((a, odd));
                 }
@@ -307,8 +330,10 @@ impl Ring {
             // match `log2(1 / d)`, `log2(sqrt(d))`; result `-log2(d)`, `log2(d) / 2`; because
             // d > 0.
             let (of, times) = match *self.atom(a) {
-                Atom::Inv(d) => (d, Rat::int(-(k as i64))),
-                Atom::Sqrt(d) => (d, Rat::int(k as i64).mul(&Rat::Small(1, 2))),
+                Atom::Inv(d) if rule(Rule::LogarithmOfRationalPower) => (d, Rat::int(-(k as i64))),
+                Atom::Sqrt(d) if rule(Rule::LogarithmOfRationalPower) => {
+                    (d, Rat::int(k as i64).mul(&Rat::Small(1, 2)))
+                }
                 _ => {
                     let m = self.monos.atom(a, &self.atom_flags);
                     (self.single(PTerm::mono(m)), Rat::int(k as i64))

@@ -21,6 +21,7 @@ use super::monomial::{Mono, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, require, rule};
 use super::value::Val;
 
 /// Sets up to this size are searched for dominated elements pair by pair.
@@ -47,6 +48,7 @@ impl Ring {
 
     /// match `min(a, b)`; result `-max(-a, -b)`; because negation reverses the order.
     pub(super) fn val_min(&mut self, a: Val, b: Val) -> Result<Val, Fail> {
+        require(Rule::MinimumByMaximum)?;
         let a = self.val_times(Coef::MINUS_ONE, a)?;
         let b = self.val_times(Coef::MINUS_ONE, b)?;
         let m = self.val_max(a, b)?;
@@ -55,6 +57,7 @@ impl Ring {
 
     /// match `|x|`; result `max(x, -x)`; because one of them is not negative.
     pub(super) fn val_abs(&mut self, v: Val) -> Result<Val, Fail> {
+        require(Rule::MagnitudeByMaximum)?;
         let n = self.val_times(Coef::MINUS_ONE, v)?;
         self.val_max(v, n)
     }
@@ -114,7 +117,8 @@ impl Ring {
                 out.push(p);
                 continue;
             };
-            if stack.len() + out.len() + set.len() > self.limits.max_set {
+            let is_large = stack.len() + out.len() + set.len() > self.limits.max_set;
+            if is_large || !rule(Rule::NestedMaxima) {
                 out.push(p);
                 continue;
             }
@@ -207,7 +211,10 @@ impl Ring {
     fn take_least(&mut self, set: Vec<PolyId>) -> Result<(Vec<PolyId>, PolyId), Fail> {
         let mut set = set;
         let least = self.least_summands(&set)?;
-        let outside = self.intern(&least);
+        let mut outside = self.intern(&least);
+        if outside != PolyId::ZERO && !rule(Rule::CommonPartOfMaximum) {
+            outside = PolyId::ZERO;
+        }
         if outside != PolyId::ZERO {
             for p in &mut set {
                 *p = self.add_scaled(*p, Coef::MINUS_ONE, outside)?;
@@ -350,6 +357,7 @@ impl Ring {
         if let Some(c) = last
             && c != Coef::ONE
             && !self.coefs.is_negative(c)
+            && rule(Rule::CommonPartOfMaximum)
         {
             let inverse = self.coefs.recip(c).ok_or(Fail::Undefined)?;
             for p in &mut set {

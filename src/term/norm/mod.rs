@@ -15,7 +15,7 @@
 //! `fraction` (inverses, cross-multiplication), `fingerprint` (what is worth it), `sign`, `quadratic`, `variance`, `fun` (log,
 //! exp, tanh, floor), `softplus`, `root`, `radical`, `trig`, `max`, `multiples`, `select`, `fold`, `clamp`, `bits`, `joint`, `linear`, `sweep` (the pass over terms), `prove` (signs of
 //! terms), `derivatives` (polynomials of degree two that are not multiplied out), `probable` (evaluation at random points, for who asks for it), `difference` (where two forms differ), `view` (forms one level at a time), `display`.
-//! `rules` lists what these rewrite, for the tests.
+//! `rules` lists what these rewrite, and counts it.
 //!
 //! Soundness: `Equal` is claimed only for terms that have the same value wherever both are
 //! defined. That a defined reference makes the optimized kernel defined is a separate question,
@@ -48,7 +48,6 @@ mod radical;
 mod rat;
 mod ring;
 mod root;
-#[cfg(test)]
 mod rules;
 mod select;
 mod sign;
@@ -64,6 +63,7 @@ mod view;
 pub use derivatives::Polynomials;
 pub use difference::Difference;
 pub use literal::{Key, Polynomial, Reading, Relation};
+pub use rules::{Row, Rule, counts as rule_counts};
 pub use sign::Sign;
 pub use sweep::Normalizer;
 pub use view::{Factor, Integers, Summand, Test, TestId, View};

@@ -10,6 +10,7 @@ use super::monomial::{Mono, Powers, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Fail, Ring};
+use super::rules::{Rule, rule};
 use super::value::Val;
 
 /// Exponents of exponents whose maximum is taken.
@@ -50,7 +51,8 @@ impl Ring {
         let mut others = values.iter().filter(|v| !v.is_zero());
         let sum = others.next()?.poly;
         let shared = sum != PolyId::ONE && values.len() > 1 && others.all(|v| v.poly == sum);
-        (shared && self.poly_sign(sum).is_nonneg()).then_some(sum)
+        let found = shared && self.poly_sign(sum).is_nonneg() && rule(Rule::CommonFactorOfMaximum);
+        found.then_some(sum)
     }
 
     /// The d for which a sum is `|d|`.
@@ -106,7 +108,7 @@ impl Ring {
                 self.keep_sign(e)
             });
         }
-        if shared.is_empty() {
+        if shared.is_empty() || !rule(Rule::CommonFactorOfMaximum) {
             return Ok(None);
         }
         let front = PTerm::mono(self.monos.of(&shared, &self.atom_flags));
@@ -168,7 +170,8 @@ impl Ring {
                 }
             }
         }
-        if kinds.iter().all(|(_, exponents)| exponents.len() < 2) {
+        let alone = kinds.iter().all(|(_, exponents)| exponents.len() < 2);
+        if alone || !rule(Rule::MaximumOfPowers) {
             return Ok(());
         }
         for (coef, exponents) in kinds {

@@ -20,6 +20,7 @@ use super::monomial::{Mono, Powers, flag};
 use super::poly::PTerm;
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, rule};
 
 /// Bits of an integer that is looked into.
 const MAX_BITS: u64 = 4096;
@@ -117,6 +118,9 @@ impl Ring {
         if inner.bits() > MAX_BITS {
             return Err(Fail::Limit);
         }
+        if !rule(Rule::ProductOfNumberRoots) {
+            return Ok(None);
+        }
         let outer = self.coefs.of(Rat::from_big(&outer.into()));
         let inner = self.coefs.of(Rat::from_big(&inner.into()));
         let root = self.sqrt_constant(inner);
@@ -153,6 +157,9 @@ impl Ring {
         let [(a, n)] = &roots[..] else {
             return Ok(PTerm::ONE);
         };
+        if !rule(Rule::RationalisedDenominator) {
+            return Ok(PTerm::ONE);
+        }
         let root = self.monos.atom(*a, &self.atom_flags);
         let n = self.coefs.of(Rat::from_big(&n.clone().into()));
         let mut product = Vec::with_capacity(terms.len());

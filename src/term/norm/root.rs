@@ -16,6 +16,7 @@ use super::monomial::{Powers, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, require, rule};
 use super::sign::Sign;
 use super::sweep::{Entry, Normalizer, error};
 use super::value::Val;
@@ -83,6 +84,9 @@ impl Normalizer<'_> {
         if sums.count() == 0 {
             return Ok(None);
         }
+        if !rule(Rule::RootOfProduct) {
+            return Ok(None);
+        }
         let fail = |f: Fail| error(f, t);
         let mut out = Val::constant(Coef::ONE);
         let mut rest = Val::constant(Coef::ONE);
@@ -123,7 +127,7 @@ impl Normalizer<'_> {
             return Ok(None);
         }
         match self.known(x) {
-            Entry::Real(v) if v.infinite().is_none() => {
+            Entry::Real(v) if v.infinite().is_none() && rule(Rule::RootOfSquaredSum) => {
                 self.ring.val_abs(v).map(Some).map_err(|f| error(f, t))
             }
             _ => Ok(None),
@@ -176,6 +180,9 @@ impl Ring {
             coef: scale,
             ..PTerm::ONE
         });
+        if magnitude != Coef::ONE {
+            require(Rule::RootOfMultiple)?;
+        }
         let root = self.sqrt_constant(magnitude);
         out = self.val_mul(out, Val::term(root))?;
         let powers = self.monos.powers(content.mono);
@@ -201,6 +208,10 @@ impl Ring {
                 continue;
             }
             let (times, left) = (k.div_euclid(2), k.rem_euclid(2));
+            if times != 0 && !rule(Rule::RootOfEvenPower) {
+                inside.push((a, k));
+                continue;
+            }
             if times != 0 {
                 // An even power of |x| is that of x.
                 let mut size = if sign.is_nonneg() || times % 2 == 0 {
@@ -269,7 +280,7 @@ impl Ring {
             }
             squares.push(square);
         }
-        if !found || set.len() < 2 {
+        if !found || set.len() < 2 || !rule(Rule::MaximumOfRoots) {
             return Ok(None);
         }
         let m = self.max_of(squares)?;

@@ -17,6 +17,7 @@ use super::monomial::{Mono, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::Coef;
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, require, rule};
 use super::value::Val;
 use crate::term::{ICmp, RCmp};
 
@@ -122,7 +123,10 @@ impl Ring {
         match op {
             RCmp::Lt => self.negative(p),
             // match `a <= b`; result `not (b < a)`; because the reals are ordered.
-            RCmp::Le => Ok(self.negative(p)?.negated()),
+            RCmp::Le => {
+                require(Rule::NegatedComparison)?;
+                Ok(self.negative(p)?.negated())
+            }
             RCmp::Eq => self.zero(p),
         }
     }
@@ -140,8 +144,7 @@ impl Ring {
         let mut roots = Val::constant(Coef::ONE);
         let mut negative = self.coefs.is_negative(content.coef);
         let primitive = match self.magnitude(primitive) {
-            None => primitive,
-            Some((of, below)) => {
+            Some((of, below)) if rule(Rule::SignOfMagnitude) => {
                 negative ^= below;
                 let size = self.val_of(of);
                 let size = match any_sign {
@@ -150,6 +153,7 @@ impl Ring {
                 };
                 self.canon(size)?
             }
+            _ => primitive,
         };
         for (a, k) in self.monos.powers(content.mono) {
             let s = self.atom_signs[a as usize].pow(k);
@@ -165,7 +169,8 @@ impl Ring {
                 negative = !negative;
             } else if !(s.is_positive() || any_sign && !s.may_be_zero()) {
                 let least = if any_sign || k % 2 != 0 { 1 } else { 2 };
-                kept.push((a, if k > 0 { least } else { k }));
+                let lower = k > least && rule(Rule::SignOfPower);
+                kept.push((a, if lower { least } else { k }));
             }
         }
         let negative = !any_sign && negative;
@@ -335,17 +340,21 @@ impl Ring {
             if d == PolyId::ZERO {
                 return Ok(a);
             }
-            if self.sign_part(d, false)? == q {
+            if self.sign_part(d, false)? == q && rule(Rule::ExtremumByChoice) {
                 return self.val_min(a, b);
             }
             let n = self.negate(d)?;
-            if self.sign_part(n, false)? == q {
+            if self.sign_part(n, false)? == q && rule(Rule::ExtremumByChoice) {
                 return self.val_max(a, b);
             }
             match self.chooses_clamp(q, d)? {
-                Some(true) => return self.val_min(a, b),
-                Some(false) => return self.val_max(a, b),
-                None => {}
+                Some(least) if rule(Rule::ClampByChoice) => {
+                    return match least {
+                        true => self.val_min(a, b),
+                        false => self.val_max(a, b),
+                    };
+                }
+                _ => {}
             }
         }
         let mut x = x;
@@ -373,10 +382,16 @@ impl Ring {
                 shared.push(*t);
             }
         }
+        if !shared.is_empty() && !rule(Rule::CommonPartOfChoice) {
+            shared.clear();
+        }
         let outside = self.intern(&shared);
         let mut x = self.add_scaled(x, Coef::MINUS_ONE, outside)?;
         let mut y = self.add_scaled(y, Coef::MINUS_ONE, outside)?;
-        let front = self.shared_factor(x, y)?;
+        let mut front = self.shared_factor(x, y)?;
+        if front != PTerm::ONE && !rule(Rule::CommonPartOfChoice) {
+            front = PTerm::ONE;
+        }
         if front != PTerm::ONE {
             let inverse = self.term_inverse(front)?;
             let (v, w) = (self.val_scaled(inverse, x)?, self.val_scaled(inverse, y)?);

@@ -13,6 +13,7 @@ use super::monomial::{Mono, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, rule};
 
 /// Maxima within one another that are taken out of one logarithm.
 pub(super) const MAX_NESTED: usize = 8;
@@ -167,6 +168,7 @@ impl Ring {
         let mean = self.coefs.mul(mean, half);
         let shift = self.scale(PTerm::constant(mean), maximum)?;
         let rest = self.products(&first, &[a, b])?;
-        Ok((rest != PolyId::ZERO).then_some((shift, rest)))
+        let found = rest != PolyId::ZERO && rule(Rule::LogSumExp);
+        Ok(found.then_some((shift, rest)))
     }
 }

@@ -8,6 +8,7 @@ use super::joint::Joint;
 use super::poly::{PTerm, PolyId};
 use super::rat::Rat;
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, rule};
 use super::select::Lit;
 use super::sign::Reach;
 use super::value::Val;
@@ -287,7 +288,9 @@ impl<'s> Normalizer<'s> {
             }
             Term::Fun(f, a) => Entry::Real(self.step_fun(t, f, a)?),
             Term::Max(a, b) => {
-                if let Some(v) = self.clamps_squares(a, b) {
+                if let Some(v) = self.clamps_squares(a, b)
+                    && rule(Rule::ClampedSumOfSquares)
+                {
                     return Ok(Entry::Real(self.value(v)?));
                 }
                 Entry::Real(self.gather_max(t)?)
@@ -311,8 +314,8 @@ impl<'s> Normalizer<'s> {
             }
             Term::Made(made) => Entry::Real(self.value(made.real())?),
             Term::Bool(b) => Entry::Bool(Lit::of(b)),
-            Term::RCmp(RCmp::Lt, a, b) if self.is_below_squares(a, b) => Entry::Bool(Lit::FALSE),
-            Term::RCmp(RCmp::Le, a, b) if self.is_below_squares(b, a) => Entry::Bool(Lit::TRUE),
+            Term::RCmp(RCmp::Lt, a, b) if self.never_below(a, b) => Entry::Bool(Lit::FALSE),
+            Term::RCmp(RCmp::Le, a, b) if self.never_below(b, a) => Entry::Bool(Lit::TRUE),
             Term::RCmp(op, a, b) => {
                 let (x, y) = (self.value(a)?, self.value(b)?);
                 Entry::Bool(self.ring.compare(op, x, y).map_err(fail)?)
@@ -337,6 +340,11 @@ impl<'s> Normalizer<'s> {
             Term::Poison { .. } => return Err(NormError::Poison(t)),
             _ => Entry::Bits(self.step_bits(t)?),
         })
+    }
+
+    /// True if a sum of squares is compared with a number that it is never below.
+    fn never_below(&mut self, v: TermId, c: TermId) -> bool {
+        self.is_below_squares(v, c) && rule(Rule::ClampedSumOfSquares)
     }
 
     /// A function; roots and logarithms of squares and products are looked at before they are multiplied out.

@@ -15,6 +15,7 @@
 use super::poly::{PTerm, PolyId};
 use super::rat::Coef;
 use super::ring::{Atom, Fail, Ring};
+use super::rules::{Rule, rule};
 use super::value::Val;
 use crate::term::Fun;
 
@@ -42,6 +43,9 @@ impl Ring {
         if let [t] = terms[..]
             && self.multiple(t).1.abs() == 1
         {
+            return self.opaque(f, p);
+        }
+        if !rule(Rule::AngleAddition) {
             return self.opaque(f, p);
         }
         let mut sum: Option<Point> = None;

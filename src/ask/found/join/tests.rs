@@ -63,7 +63,7 @@ fields! {
     determinism: Kept(json!({ "answer": "no", "because": "d", "sites": [] })),
     rounding: Kept(json!({ "samples": 1, "seed": 2, "left_out": "all of it", "outputs": [] })),
     certificate: Kept(json!({ "file": null })),
-    stats: Kept(json!({ "work": 7, "runs": { "orders": 3 }, "seconds": {
+    stats: Kept(json!({ "work": 7, "runs": { "orders": 3 }, "rules": { "Pythagoras": 2 }, "seconds": {
         "parse": 1.0, "simulate": 1.0, "decide": 1.0, "total": 9.0
     } })),
     looked: OfTheQuestion,

@@ -11,6 +11,7 @@ use crate::norm::monomial::Mono;
 use crate::norm::poly::PTerm;
 use crate::norm::rat::Coef;
 use crate::norm::ring::{Fail, Ring};
+use crate::norm::rules::{Rule, require};
 use crate::norm::value::Val;
 use crate::term::{BitsOp, Term, TermId, pairs};
 
@@ -184,6 +185,9 @@ impl Normalizer<'_> {
             if let Term::Max(a, b) = store.get(t)
                 && (t == top || self.memo[t.0 as usize] == 0)
             {
+                if t != top {
+                    require(Rule::NestedMaxima).map_err(fail)?;
+                }
                 stack.extend([b, a]);
                 continue;
             }

@@ -13,7 +13,7 @@
 
 use super::eval;
 use super::*;
-use crate::norm::rules::{OPERANDS, Rule};
+use crate::norm::rules::{OPERANDS, Row};
 use crate::term::RCmp;
 
 const FUNCTIONS: [(&str, Fun); 11] = [
@@ -33,7 +33,7 @@ const FUNCTIONS: [(&str, Fun); 11] = [
 /// The terms that the names x, y and z stand for, and the integer n.
 pub(super) struct Operands(pub(super) [TermId; 3], pub(super) i64);
 
-impl Rule {
+impl Row {
     /// The pattern and the result over operands.
     pub(super) fn sides(&self, b: &mut Build, operands: &Operands) -> (TermId, TermId) {
         let [l, r] = [self.pattern, self.result].map(|text| term(b, operands, text));

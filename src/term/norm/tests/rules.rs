@@ -1,22 +1,46 @@
-//! Every rule of the normaliser, proved again by the evaluator on random operands.
+//! Every row of every rule of the normaliser, proved again by the evaluator on random operands.
 //!
-//! A rule is a left side and a right side over operands. For elements as operands both sides have
+//! A row is a left side and a right side over operands. For elements as operands both sides have
 //! one form; for any operands, both sides have one value, and so has the form of each. A wrong
 //! twin of the right side never has the form of the left. The evaluator shares no code with the
-//! rules.
+//! rules. The code asks for a rule by its id; so each row has a side to which the rule of its id is applied, and what
+//! is made without a rule has the value that it has with it.
 
 use super::eval;
 use super::notation::Operands;
 use super::random::{build, close, form, points, program, show, small};
 use super::*;
-use crate::norm::rules::RULES;
+#[cfg(debug_assertions)]
+use crate::norm::rules::without;
+use crate::norm::rules::{Row, Rule};
+use crate::work;
 use proptest::prelude::*;
+
+/// All rows, with their rules.
+fn rows() -> Vec<(Rule, &'static Row)> {
+    let of = |&rule: &Rule| rule.rows().iter().map(move |row| (rule, row));
+    Rule::ALL.iter().flat_map(of).collect()
+}
+
+/// A row by a number, for samples.
+fn row(i: usize) -> &'static Row {
+    let all = rows();
+    all[i % all.len()].1
+}
+
+/// The sides of a row over elements and an integer.
+fn sides(b: &mut Build, row: &Row, c: i64) -> [TermId; 2] {
+    let [x, y, z] = [0, 1, 2].map(|i| b.x(0, i));
+    let (l, r) = row.sides(b, &Operands([x, y, z], c));
+    [l, r]
+}
 
 #[test]
 fn rules_are_sentences_with_names_of_their_own() {
-    for (i, rule) in RULES.iter().enumerate() {
+    let all = rows();
+    for (i, (_, rule)) in all.iter().enumerate() {
         assert!(
-            RULES[..i].iter().all(|r| r.name != rule.name),
+            all[..i].iter().all(|(_, r)| r.name != rule.name),
             "{}",
             rule.name
         );
@@ -32,12 +56,10 @@ fn rules_are_sentences_with_names_of_their_own() {
 #[test]
 fn both_sides_of_a_rule_have_one_form() {
     let mut failed = Vec::new();
-    for rule in RULES.iter() {
+    for (_, rule) in rows() {
         for c in -3..4 {
             let mut b = Build::default();
-            let [x, y, z] = [0, 1, 2].map(|i| b.x(0, i));
-            let o = Operands([x, y, z], c);
-            let (l, r) = rule.sides(&mut b, &o);
+            let [l, r] = sides(&mut b, rule, c);
             if b.equal(l, r) != Equality::Equal {
                 failed.push((rule.name, c));
             }
@@ -49,13 +71,70 @@ fn both_sides_of_a_rule_have_one_form() {
     assert_eq!(failed, []);
 }
 
+/// How often a rule is applied to a term.
+fn applied(b: &Build, rule: Rule, t: TermId) -> u64 {
+    let form = || Normalizer::new(&b.s, small()).real(t).is_ok();
+    let (found, spent) = work::apart(None, form);
+    assert!(found, "{}", eval::text(&b.s, t));
+    spent.applied.of(rule as usize)
+}
+
+#[test]
+fn the_rule_of_a_row_is_applied_to_its_pattern() {
+    let mut failed = Vec::new();
+    for (rule, row) in rows() {
+        let of = |c| {
+            let mut b = Build::default();
+            let [l, _] = sides(&mut b, row, c);
+            applied(&b, rule, l)
+        };
+        if !(-3..4).any(|c| of(c) > 0) {
+            failed.push((rule, row.name));
+        }
+    }
+    assert_eq!(failed, []);
+}
+
+/// Rules without which both sides of their rows still compare equal: by cross-multiplication, or since a polynomial of
+/// degree two is seen not to be negative.
+#[cfg(debug_assertions)]
+const PROVED_OTHERWISE: [Rule; 3] = [
+    Rule::RationalisedDenominator,
+    Rule::PartialFraction,
+    Rule::ClampedSumOfSquares,
+];
+
+/// Whatever rule is left out, no two terms get one form that have none with it.
+#[cfg(debug_assertions)]
+#[test]
+fn less_is_equal_without_a_rule() {
+    let mut alone = Vec::new();
+    for &rule in Rule::ALL {
+        let mut rests = false;
+        for (of, row) in rows() {
+            let mut b = Build::default();
+            let [l, r] = sides(&mut b, row, 2);
+            let one = b.q(1, 1);
+            let wrong = b.add(r, one);
+            without(rule, || {
+                assert_ne!(b.equal(l, wrong), Equality::Equal, "{}", row.name);
+                rests |= of == rule && b.equal(l, r) != Equality::Equal;
+            });
+        }
+        if !rests {
+            alone.push(rule);
+        }
+    }
+    assert_eq!(alone, PROVED_OTHERWISE);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
 
     /// Both sides have one value, and so have their forms, whatever the operands are.
     #[test]
     fn rules_keep_the_value(
-        rule in 0..RULES.len(),
+        rule in any::<usize>(),
         programs in [program(4), program(4), program(4)],
         c in -3i64..4,
         seed in any::<u64>(),
@@ -63,8 +142,8 @@ proptest! {
         let mut b = Build::default();
         let [x, y, z] = [0, 1, 2].map(|i| build(&mut b, &programs[i], seed ^ i as u64));
         let o = Operands([x, y, z], c);
-        let (l, r) = RULES[rule].sides(&mut b, &o);
-        let rule = RULES[rule].name;
+        let (l, r) = row(rule).sides(&mut b, &o);
+        let rule = row(rule).name;
         let mut n = Normalizer::new(&b.s, small());
         let forms = [l, r].map(|t| form(&mut n, t));
         for at in points() {
@@ -79,21 +158,46 @@ proptest! {
         }
     }
 
+    /// Without some rule, what still has a form has the value.
+    #[cfg(debug_assertions)]
+    #[test]
+    fn forms_without_a_rule_keep_the_value(
+        left_out in 0..Rule::ALL.len(),
+        rule in any::<usize>(),
+        programs in [program(4), program(4), program(4)],
+        c in -3i64..4,
+        seed in any::<u64>(),
+    ) {
+        let mut b = Build::default();
+        let [x, y, z] = [0, 1, 2].map(|i| build(&mut b, &programs[i], seed ^ i as u64));
+        let (l, r) = row(rule).sides(&mut b, &Operands([x, y, z], c));
+        let mut n = Normalizer::new(&b.s, small());
+        let forms = without(Rule::ALL[left_out], || [l, r].map(|t| form(&mut n, t)));
+        for at in points() {
+            let x = |_: u32, i: u64| at[i as usize];
+            for (c, t) in forms.into_iter().zip([l, r]) {
+                let Some(c) = c else { continue };
+                let (v, got) = (eval::term(&b.s, t, &x), eval::canon(&n, c, &x));
+                prop_assert!(close(v, got), "{:?}: {v} {got}\n{}", Rule::ALL[left_out], show(&n, c));
+            }
+        }
+    }
+
     /// The left side never has the form of a right side with other operands, where values differ.
     #[test]
-    fn wrong_sides_differ(rule in 0..RULES.len(), other in 0..RULES.len(), c in -3i64..4, d in -3i64..4, swap in any::<bool>()) {
+    fn wrong_sides_differ(rule in any::<usize>(), other in any::<usize>(), c in -3i64..4, d in -3i64..4, swap in any::<bool>()) {
         let mut b = Build::default();
         let [x, y, z] = [0, 1, 2].map(|i| b.x(0, i));
         let o = Operands([x, y, z], c);
-        let (l, _) = RULES[rule].sides(&mut b, &o);
+        let (l, _) = row(rule).sides(&mut b, &o);
         let (x, y) = if swap { (y, x) } else { (x, y) };
         let o = Operands([x, y, z], d);
-        let (_, r) = RULES[other].sides(&mut b, &o);
+        let (_, r) = row(other).sides(&mut b, &o);
         let differs = points().iter().any(|at| {
             let x = |_: u32, i: u64| at[i as usize];
             !close(eval::term(&b.s, l, &x), eval::term(&b.s, r, &x))
         });
-        prop_assert!(!differs || b.equal(l, r) != Equality::Equal, "{} and {}", RULES[rule].name, RULES[other].name);
+        prop_assert!(!differs || b.equal(l, r) != Equality::Equal, "{} and {}", row(rule).name, row(other).name);
     }
 }
 
