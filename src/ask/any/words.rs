@@ -260,6 +260,12 @@ impl<P: Places> Reader<'_, P> {
             };
             return Some(vec![(dst, self.e.word(op, operands[0], operands[1]))]);
         }
+        let factors = [operands[0], operands[1]].map(|f| self.e.value(f));
+        let is_shift = |f: &Option<u64>| f.is_some_and(|v| v & v.wrapping_sub(1) == 0);
+        let is_known = factors.iter().all(Option::is_some) || factors.iter().any(is_shift);
+        if takes_upper_half(op) && !is_known {
+            return None;
+        }
         let values = self.e.meant(&operands, |s, of| {
             let of = [of[0], of[1], of[2], of[3]];
             let mut out = Vec::new();
@@ -304,4 +310,14 @@ impl<P: Places> Reader<'_, P> {
 pub(super) fn unknown(e: &mut Exprs, kernel: &Kernel, r: RegId, of: Option<usize>) -> (RegId, Id) {
     let width = kernel.reg_width[r.0 as usize];
     (r, e.fresh(width, Level::Thread, of))
+}
+
+/// True for the upper half of a product. By a number that is no power of two it takes a multiplier of gates, which is dear where
+/// compilers divide by such numbers and never asked for, so it stays a function of its operands.
+fn takes_upper_half(op: IntOp) -> bool {
+    use IntOp::*;
+    matches!(
+        op,
+        MulHi | MadHi | MadHiSat | MadHiCarry | Mul24Hi | Mad24Hi | Mad24HiSat
+    )
 }
