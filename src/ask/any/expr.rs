@@ -11,8 +11,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::limits::MAX_NODES;
-use super::meanings::Meanings;
-use crate::term::{BitsOp, fold_bits, sext};
+use crate::term::{BitsOp, TermId, TermStore, fold_bits, sext};
 use crate::work;
 
 /// A node.
@@ -100,6 +99,13 @@ struct Run {
 pub(super) const CONTENTS: u64 = 1 << 61;
 /// What a parameter holds.
 pub(super) const PARAMETER: u64 = 1 << 62;
+
+/// Terms that meanings were written as, and what each is that was read back.
+#[derive(Default)]
+pub(super) struct Meanings {
+    pub store: TermStore,
+    pub known: FxHashMap<TermId, Id>,
+}
 
 /// All nodes and symbols.
 pub(super) struct Exprs {

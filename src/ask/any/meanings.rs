@@ -9,15 +9,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::expr::{Exprs, Id, Order, mask};
+use super::expr::{Exprs, Id, Meanings, Order, mask};
 use crate::term::{BitsOp, ICmp, Term, TermId, TermStore, pairs};
-
-/// Terms that meanings were written as, and what each is that was read back.
-#[derive(Default)]
-pub(super) struct Meanings {
-    store: TermStore,
-    known: FxHashMap<TermId, Id>,
-}
 
 /// Terms that are read back.
 struct Reading<'a> {

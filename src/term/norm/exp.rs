@@ -19,8 +19,9 @@ use rustc_hash::FxHashMap;
 use super::monomial::flag;
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
+use super::ring::require;
 use super::ring::{Atom, Fail, Ring};
-use super::rules::{Rule, require, rule};
+use super::rules::{Rule, rule};
 use super::value::Val;
 
 /// An interned exponent.

@@ -12,8 +12,9 @@ use super::binary::Split;
 use super::exp::ExpId;
 use super::monomial::{Powers, flag};
 use super::poly::{PTerm, PolyId};
+use super::ring::require;
 use super::ring::{Atom, Fail, Ring};
-use super::rules::{Rule, require};
+use super::rules::Rule;
 use super::value::Val;
 use crate::term::Fun;
 

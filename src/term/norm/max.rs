@@ -20,8 +20,9 @@ use super::exp::ExpId;
 use super::monomial::{Mono, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::{Coef, Rat};
+use super::ring::require;
 use super::ring::{Atom, Fail, Ring};
-use super::rules::{Rule, require, rule};
+use super::rules::{Rule, rule};
 use super::value::Val;
 
 /// Sets up to this size are searched for dominated elements pair by pair.

@@ -20,6 +20,7 @@ use super::fold::Larger;
 use super::monomial::{Mono, Monomials, flag};
 use super::poly::{PTerm, PolyId, Polys};
 use super::rat::Coefs;
+use super::rules::{Rule, rule};
 use super::select::{Lit, Preds};
 use super::sign::Sign;
 use super::value::Val;
@@ -63,6 +64,15 @@ pub(super) enum Fail {
     Undefined,
     /// An infinity where its sign or its condition could not be settled.
     Infinite,
+}
+
+/// Counts a rule that is applied to what has no form without it.
+#[inline]
+pub(super) fn require(of: Rule) -> Result<(), Fail> {
+    match rule(of) {
+        true => Ok(()),
+        false => Err(Fail::Limit),
+    }
 }
 
 /// The clock is looked at each time that two to this power term operations are done.

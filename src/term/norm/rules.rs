@@ -1,6 +1,6 @@
 //! The rules of the normaliser, as data: what each rewrites, under which condition, and why.
 //!
-//! A rule has an id, by which the code asks for it where it is about to rewrite ([`rule`], [`require`]), and rows that
+//! A rule has an id, by which the code asks for it where it is about to rewrite ([`rule`], [`require`](super::ring::require)), and rows that
 //! say what it does. Rows of one id are cases of one algorithm. A row holds wherever its left side has a value: the
 //! right side has one there, and it is the same. Both sides are written in the notation that `tests/notation.rs` reads,
 //! so that this text is what the tests try.
@@ -13,7 +13,6 @@
 
 use indexmap::IndexMap;
 
-use super::ring::Fail;
 use crate::work;
 
 /// What a rule does, with both sides in the notation.
@@ -94,15 +93,6 @@ pub(super) fn rule(rule: Rule) -> bool {
     }
     work::apply(rule as usize);
     true
-}
-
-/// Counts a rule that is applied to what has no form without it.
-#[inline]
-pub(super) fn require(of: Rule) -> Result<(), Fail> {
-    match rule(of) {
-        true => Ok(()),
-        false => Err(Fail::Limit),
-    }
 }
 
 /// How often rules were applied, by the names of those that were.

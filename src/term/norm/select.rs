@@ -16,8 +16,9 @@ use super::exp::ExpId;
 use super::monomial::{Mono, flag};
 use super::poly::{PTerm, PolyId};
 use super::rat::Coef;
+use super::ring::require;
 use super::ring::{Atom, Fail, Ring};
-use super::rules::{Rule, require, rule};
+use super::rules::{Rule, rule};
 use super::value::Val;
 use crate::term::{ICmp, RCmp};
 

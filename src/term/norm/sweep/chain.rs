@@ -10,8 +10,9 @@ use crate::norm::NormError;
 use crate::norm::monomial::Mono;
 use crate::norm::poly::PTerm;
 use crate::norm::rat::Coef;
+use crate::norm::ring::require;
 use crate::norm::ring::{Fail, Ring};
-use crate::norm::rules::{Rule, require};
+use crate::norm::rules::Rule;
 use crate::norm::value::Val;
 use crate::term::{BitsOp, Term, TermId, pairs};
 
