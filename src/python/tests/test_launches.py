@@ -40,7 +40,7 @@ def test_a_kernel_of_text_is_launched_on_a_grid_with_a_block() -> None:
     with pytest.raises(volta.InputError, match="not in both"):
         volta.race(k[2, 4], arg.input("f32", 8), args=twice)
     with pytest.raises(volta.KeywordError, match="launches of Triton functions, and there is none here"):
-        volta.race(k[2, 4], arg.input("f32", 8), arg.output("f32", 8), num_warps=4)
+        volta.race(k[2, 4], arg.input("f32", 8), arg.output("f32", 8), num_warps=4)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(

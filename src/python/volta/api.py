@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from . import arg, awkward, kernels, sequences, server
 from .answers import Classes, Lifted, Rows, Slack
-from .calls import Args, Json, Size, at_size, each, limits, result_of
+from .calls import Json, Size, SizedArgs, at_size, each, limits, result_of
 from .errors import InputError, NotProved, ServerError
-from .kernels import Grid, Kernel, SizedGrid
-from .keywords import options_of
+from .kernels import Grid, Kernel, Keyed, Plain, SizedGrid, Wrapper
+from .keywords import CheckOptions, ClassesOptions, Options, RaceOptions, RowsOptions, SlackOptions, options_of
 from .launches import Launch, asked
 from .prepared import Prepared
 from .results import Result
 
-SizedArgs = Args | Callable[..., Args]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .recording import Recording
 
 
+@overload
+def check(
+    reference: object, optimized: Plain | Sequence[Kernel] | Recording, *given: object, **options: Unpack[CheckOptions]
+) -> Result: ...
+@overload
+def check(reference: object, optimized: Keyed, *given: object, **keywords: Any) -> Result: ...
+@overload
+def check(reference: Wrapper, optimized: object, *given: object, **keywords: Any) -> Result: ...
 def check(
     reference: object,
     optimized: object,
@@ -55,7 +67,9 @@ def check(
     Raises `InputError` where the call makes no sense, `CompileError` where a compiler rejects a kernel, `ServerError` where
     the program cannot be found or ends.
     """
-    launch, own = asked((reference, optimized), given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked(
+        (reference, optimized), given, Launch(args, grid, block, dynamic_shared), options, CheckOptions.__optional_keys__
+    )
 
     def one(launched: Launch) -> Result:
         return _checked(reference, optimized, launched, own, limits(timeout, budget))
@@ -117,6 +131,10 @@ class Question:
         return self.call.arrays(self.kernel)
 
 
+@overload
+def race(kernel: Plain | Sequence[Kernel] | Recording, *given: object, **options: Unpack[RaceOptions]) -> Result: ...
+@overload
+def race(kernel: Keyed, *given: object, **keywords: Any) -> Result: ...
 def race(
     kernel: object,
     *given: object,
@@ -135,7 +153,7 @@ def race(
     `result.launches` is that scope. `deterministic=True` asks whether every schedule gives the same bits
     (`result.deterministic`).
     """
-    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options, RaceOptions.__optional_keys__)
     limit = limits(timeout, budget)
 
     def one(launched: Launch) -> Result:
@@ -147,10 +165,14 @@ def race(
     return _each(launch, sizes, one)
 
 
+@overload
+def slack(kernel: Plain, *given: object, **options: Unpack[SlackOptions]) -> Slack: ...
+@overload
+def slack(kernel: Keyed, *given: object, **keywords: Any) -> Slack: ...
 def slack(
     kernel: object,
     *given: object,
-    args: Args | None = None,
+    args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
@@ -160,15 +182,19 @@ def slack(
 ) -> Slack:
     """Which barriers, waits and fences a launch needs: `result.sync` has each with its state, `result.together` those that can
     go at once. Arguments as those of `race`; `result.verdict` is that of the kernel as it is."""
-    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options, SlackOptions.__optional_keys__)
     launch.fixed()
     return Slack.of(Question(kernel, launch, own).ask("slack", limits(timeout, budget)))
 
 
+@overload
+def lift(kernel: Plain, *given: object, **options: Unpack[Options]) -> Lifted: ...
+@overload
+def lift(kernel: Keyed, *given: object, **keywords: Any) -> Lifted: ...
 def lift(
     kernel: object,
     *given: object,
-    args: Args | None = None,
+    args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
@@ -177,11 +203,15 @@ def lift(
     **options: Any,
 ) -> Lifted:
     """What a kernel computes: `result.formulas` by the names of the outputs, each proved. Arguments as those of `race`."""
-    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options, Options.__optional_keys__)
     launch.fixed()
     return Lifted.of(Question(kernel, launch, own).ask("lift", limits(timeout, budget)))
 
 
+@overload
+def rows(kernel: Plain | Sequence[Kernel] | Recording, pattern: str, *given: object, **options: Unpack[RowsOptions]) -> Rows: ...
+@overload
+def rows(kernel: Keyed, pattern: str, *given: object, **keywords: Any) -> Rows: ...
 def rows(
     kernel: object,
     pattern: str,
@@ -206,7 +236,7 @@ def rows(
 
     Raises `InputError` where the pattern names no array or no dimension.
     """
-    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options, RowsOptions.__optional_keys__)
     own = {**own, "rows": pattern, "values": values}
     every = list(sizes) if sizes is not None else [{}]
     if not every:
@@ -242,11 +272,15 @@ def _launched(kernel: object, size: Size) -> object:
     return calls if len(calls) > 1 else calls.only()
 
 
+@overload
+def classes(kernel: Sequence[Plain], *given: object, **options: Unpack[ClassesOptions]) -> Classes: ...
+@overload
+def classes(kernel: Keyed | Sequence[Keyed], *given: object, **keywords: Any) -> Classes: ...
 def classes(
     kernel: object,
     *given: object,
     configs: Sequence[Any] | str = "all",
-    args: Args | None = None,
+    args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
@@ -263,7 +297,7 @@ def classes(
     Raises `InputError` for fewer than two kernels, `CompileError` where a compiler rejects one.
     """
     subjects = kernel if isinstance(kernel, (list, tuple)) else [kernel]
-    launch, own = asked(subjects, given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked(subjects, given, Launch(args, grid, block, dynamic_shared), options, ClassesOptions.__optional_keys__)
     launch.fixed()
     labels, members = _members(subjects, configs, launch)
     call = launch.call(*members)
@@ -295,6 +329,10 @@ def _members(subjects: Sequence[object], configs: Any, launch: Launch) -> tuple[
     return labels, members
 
 
+@overload
+def run(kernel: str | Path, *given: object, **options: Unpack[Options]) -> Any: ...
+@overload
+def run(kernel: Kernel | Keyed, *given: object, **keywords: Any) -> Any: ...
 def run(
     kernel: object,
     *given: object,
@@ -319,7 +357,7 @@ def run(
         subject = kernel
         given = tuple(arg.known(a) if isinstance(a, np.ndarray) else a for a in given)
         options = {k: arg.known(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
-    launch, own = asked([subject], given, Launch(None, grid, block, dynamic_shared), options)
+    launch, own = asked([subject], given, Launch(None, grid, block, dynamic_shared), options, Options.__optional_keys__)
     out = tuple(outputs(Question(subject, launch, own).ask("run", limits(timeout, budget))).values())
     return out[0] if len(out) == 1 else out
 

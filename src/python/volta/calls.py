@@ -15,6 +15,7 @@ from .results import Result, Verdict
 
 Json = dict[str, Any]
 Args = Sequence[object] | Mapping[str, object]
+SizedArgs = Args | Callable[..., Args]
 Size = Mapping[str, int]
 
 #: Kernels of a text that are named where one has to be chosen.

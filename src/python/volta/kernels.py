@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -167,6 +167,17 @@ class Function:
 
 
 Reference = Kernel | Formula | Function
+
+
+class Wrapper(Protocol):
+    """A Triton function, an autotuner or heuristics: what wraps a Python function."""
+
+    fn: Any
+
+
+#: A kernel whose parameters are no keywords of a question, so that its keywords are known to type checkers; and any other.
+Plain = Kernel | str | Path
+Keyed = Callable[..., Any] | Wrapper
 
 
 def ptx(source: str | Path, entry: str | None = None, name: str | None = None) -> Kernel:

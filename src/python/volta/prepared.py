@@ -9,15 +9,18 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from . import apart, arg, kernels, server, waits
-from .calls import Args, Call, Json, limits, pairs, resolve, result_of
+from .calls import Call, Json, SizedArgs, limits, pairs, resolve, result_of
 from .errors import CompileError, InputError
 from .kernels import Formula, Grid, Kernel, Reference, SizedGrid
-from .keywords import options_of
+from .keywords import PairOptions, options_of
 from .launches import Launch, asked
 from .results import Replay, Result, failed
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Seconds that a proof has at least, whatever its compiler took.
 _LEAST = 0.1
@@ -236,10 +239,14 @@ class Prepared:
         self._handle = None
 
 
+@overload
+def prepare(reference: object, *given: object, **options: Unpack[PairOptions]) -> Prepared: ...
+@overload
+def prepare(reference: object, *given: object, **keywords: Any) -> Prepared: ...
 def prepare(
     reference: object,
     *given: object,
-    args: Args | None = None,
+    args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
@@ -250,7 +257,9 @@ def prepare(
     Arguments and keywords as those of `check`, for all candidates alike. Raises `InputError` or `CompileError` where the
     reference itself is wrong; what is wrong with a candidate is a result.
     """
-    launch, options = asked([reference], given, Launch(args, grid, block, dynamic_shared), keywords, is_open=True)
+    launch, options = asked(
+        [reference], given, Launch(args, grid, block, dynamic_shared), keywords, PairOptions.__optional_keys__, is_open=True
+    )
     out = Prepared(launch.kernel(reference), launch, options)
     out.handle()
     return out
