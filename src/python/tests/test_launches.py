@@ -66,13 +66,6 @@ def test_an_error_of_the_program_speaks_python() -> None:
     assert "--" not in str(e.value)
 
 
-def test_a_result_says_its_cause_in_one_line() -> None:
-    k = volta.ptx(SCALE)
-    args = {"x": arg.input("f32", 4), "y": arg.output("f32", 4), "scale": arg.known(np.array([2], np.float32))}
-    assert repr(volta.check(lambda x: 2 * x, k[1, 4], args=args)) == "<volta.Result equivalent>"
-    assert repr(volta.check(lambda x: x, k[1, 2], args=args)).startswith("<volta.Result not-equivalent: ")
-
-
 triton = pytest.importorskip("triton")
 
 import triton_kernels_under_test as kernels  # noqa: E402

@@ -44,7 +44,7 @@ _MAIN = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Judgement(Result):
     """A result as from `check`, with what became of the candidate on the way.
 
