@@ -177,3 +177,9 @@ def test_a_batch_that_a_row_must_equal_has_two_sizes() -> None:
     found = [(shrink.sizes(t)["batch_size"], t.partition("wide = (")[2].partition(",")[0]) for t in tied]
     assert all(str(batch) == row for batch, row in found)
     assert len(set(found)) == 2
+
+
+@pytest.mark.parametrize("candidate", ["/nowhere/candidate.py", Path("/"), "", "to be or not to be\n", 5, None])
+def test_what_is_no_file_of_python_is_a_judgement(candidate: object) -> None:
+    r = volta.judge(ADD.replace("SUM", "x + y"), candidate)  # type: ignore[arg-type]
+    assert (r.category, r.reward) == ("syntax", 0.0), r

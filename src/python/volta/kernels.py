@@ -226,10 +226,12 @@ def coerce(value: object, compile_timeout: float | None = None) -> Reference:
             return cuda(value, **timeout)
         if "\n" not in value and value.endswith((".ptx", ".cu")):
             return coerce(Path(value), compile_timeout)
-        raise InputError("a text is PTX, CUDA with a __global__ function, or a path; a formula is volta.formula(text)")
+        raise InputError(
+            "a text is PTX, CUDA with a __global__ function, or a path; a formula is volta.formula(text)", {"kind": "syntax"}
+        )
     if callable(value):
         return Function(value)
-    raise InputError(f"{name_of(repr(value))} is no kernel, formula or function")
+    raise InputError(f"{name_of(repr(value))} is no kernel, formula or function", {"kind": "syntax"})
 
 
 def is_jit(value: object) -> bool:

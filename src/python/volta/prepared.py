@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import queue
 import threading
 import time
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -13,7 +15,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import apart, arg, kernels, server, waits
 from .calls import Call, Json, SizedArgs, limits, pairs, resolve, result_of
-from .errors import CompileError, InputError
+from .errors import CompileError, Error, InputError, ServerError
+from .foreign import name as name_of
 from .kernels import Formula, Grid, Kernel, Reference, SizedGrid
 from .keywords import PairOptions, options_of
 from .launches import Launch, asked
@@ -68,6 +71,11 @@ class Replayed:
         return outputs(Question(launched, launch, {}).ask("run", {}))
 
 
+def _said(e: BaseException) -> str:
+    """An exception of others in words, whatever its own text does."""
+    return "".join(traceback.format_exception_only(e)).strip()
+
+
 class Prepared:
     """A reference that many candidates are checked against; `volta.prepare` makes it."""
 
@@ -80,16 +88,26 @@ class Prepared:
         self._formulas: dict[tuple[tuple[str, arg.Arg], ...], Kernel | Formula] = {}
 
     def kernel_of(self, candidate: object, timeout: float | None = None) -> Kernel:
-        """A candidate as a kernel, compiled if need be, within `timeout` seconds."""
-        if timeout is not None and kernels.is_triton(candidate):
-            # Triton compiles inside of this process: a child of it can be ended.
-            from .triton_kernels import LOCK
+        """A candidate as a kernel, compiled if need be, within `timeout` seconds.
 
-            found = apart.call(lambda: self.launch.kernel(candidate), timeout, "Triton", LOCK)
-        else:
-            found = self.launch.kernel(candidate, timeout)
+        Raises `CompileError` where a compiler rejects it, `InputError` where it is no kernel, or its own code raises."""
+        try:
+            if timeout is not None and kernels.is_triton(candidate):
+                # Triton compiles inside of this process: a child of it can be ended.
+                from .triton_kernels import LOCK
+
+                found = apart.call(lambda: self.launch.kernel(candidate), timeout, "Triton", LOCK)
+            else:
+                found = self.launch.kernel(candidate, timeout)
+        except Error:
+            raise
+        except (Exception, SystemExit) as e:
+            # Its attributes, its text and a function for its grid are code of the candidate.
+            raise InputError(f"the candidate raises {_said(e)}", {"kind": "launch"}) from e
+        if isinstance(found, Kernel) and found.entry is None and kernels.is_ptx(found.ptx) and not found.entries():
+            raise InputError(f"{name_of(found.name)} is PTX without a kernel: there is no .entry in it", {"kind": "syntax"})
         if not isinstance(found, Kernel):
-            raise InputError("the optimized side is a kernel")
+            raise InputError("the optimized side is a kernel, not a formula or a Python function", {"kind": "syntax"})
         return found
 
     def handle(self) -> str | None:
@@ -176,7 +194,20 @@ class Prepared:
         return self._judged(request, arrays, kernel)
 
     def judge(self, candidate: object, *, timeout: float | None = None, budget: int | None = None) -> Result:
-        """One candidate, whatever is wrong with it: what does not compile or parse, or cannot be launched, is a result."""
+        """One candidate, whatever is wrong with it: what is no kernel, does not compile or cannot be launched is a result.
+
+        Raises `ServerError` where the program cannot be started."""
+        try:
+            return self._judge(candidate, timeout, budget)
+        except ServerError:
+            # It ended at this candidate, or at another one that it had at the same time.
+            with server.alone():
+                try:
+                    return copy.copy(self)._judge(candidate, timeout, budget)
+                except ServerError as e:
+                    return failed("unknown", f"volta itself does not survive it: {e}", "limit")
+
+    def _judge(self, candidate: object, timeout: float | None, budget: int | None) -> Result:
         try:
             return self.check(candidate, timeout=timeout, budget=budget)
         except CompileError as e:
@@ -185,6 +216,10 @@ class Prepared:
             kind = str(e.details.get("kind", ""))
             launch = kind in ("binding", "launch", "entry", "fact") or (not kind and not e.details.get("sites"))
             return failed("launch" if launch else "syntax", str(e), kind or ("launch" if launch else "syntax"))
+        except ServerError:
+            raise
+        except Exception as e:
+            return failed("unknown", f"{_said(e)}: nothing is known of the candidate", "undecided")
 
     def check_many(
         self,
@@ -197,8 +232,8 @@ class Prepared:
         """Each candidate with its result, as they are ready: at most `jobs` of them side by side.
 
         `timeout` is in seconds, with those of the compiler; `budget` in units of work of the proof, so that each candidate has the
-        same reward on every machine. A candidate that does not compile or parse, or cannot be launched as
-        the reference is, is a result as well.
+        same reward on every machine. Nothing raises for a candidate: one that is no kernel (category `syntax`), does not compile,
+        cannot be launched as the reference is, or ends the program (reward None) is a result as well.
         """
         limits(timeout, budget)
         self.handle()
