@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from . import arg, awkward, kernels, sequences, server
+from . import arg, awkward, kernels, lints, sequences, server
 from .answers import Classes, Lifted, Rows, Slack
 from .calls import Json, Size, SizedArgs, at_size, each, limits, result_of
 from .errors import InputError, NotProved, ServerError
@@ -84,7 +84,7 @@ def _checked(reference: object, optimized: object, launch: Launch, options: Mapp
             raise InputError("each launch of a sequence has its own arguments: say kernel.launch(x, y, grid=..., block=...)")
         sides = {"reference": reference, "optimized": optimized}
         request, arrays = sequences.request("check", sides, options_of(options), limit)
-        return result_of(server.ask(request), arrays)
+        return result_of(server.ask(request), arrays, sequences.lints_of(sides), options.get("deny"))
     return Prepared(launch.kernel(reference), launch, options).once(optimized, limit)
 
 
@@ -108,6 +108,7 @@ class Question:
         if not isinstance(subject, Kernel):
             raise InputError("this is asked of a kernel: not of a formula, and not of a function")
         self.kernel = subject
+        self.deny = options.get("deny")
         self.call = launch.call(subject)
         self.call.fits(subject, bool(options.get("any")))
         self.launch: Json = {
@@ -124,7 +125,11 @@ class Question:
     def ask(self, op: str, limit: Json, **more: Any) -> Result:
         """The answer."""
         request: Json = {"op": op, **self.subject(), "formats": ["human"], **limit, **more}
-        return result_of(server.ask(request), self.arrays())
+        return result_of(server.ask(request), self.arrays(), *self.lints())
+
+    def lints(self) -> tuple[list[Json], Any]:
+        """What is suspect of the kernel's source, and the kinds of warnings that are denied."""
+        return lints.of_sides({"kernel": [self.kernel]}), self.deny
 
     def arrays(self) -> dict[str, arg.Array]:
         """The arrays that a report names."""
@@ -158,8 +163,9 @@ def race(
 
     def one(launched: Launch) -> Result:
         if sequences.is_sequence(kernel):
-            request, arrays = sequences.request("race", {"kernel": kernel}, options_of(own), limit)
-            return result_of(server.ask(request), arrays)
+            sides = {"kernel": kernel}
+            request, arrays = sequences.request("race", sides, options_of(own), limit)
+            return result_of(server.ask(request), arrays, sequences.lints_of(sides), own.get("deny"))
         return Question(kernel, launched, own).ask("race", limit)
 
     return _each(launch, sizes, one)
@@ -244,19 +250,22 @@ def rows(
     if sizes is None:
         launch.fixed()
 
-    def request(size: Size) -> tuple[Json, dict[str, arg.Array]]:
+    def request(size: Size) -> tuple[Json, dict[str, arg.Array], list[Json]]:
         launched = _launched(kernel, size)
         if sequences.is_sequence(launched):
-            return sequences.request("rows", {"kernel": launched}, options_of(own), limits(timeout, budget))
+            sides = {"kernel": launched}
+            made, arrays = sequences.request("rows", sides, options_of(own), limits(timeout, budget))
+            return made, arrays, sequences.lints_of(sides)
         question = Question(launched, launch.at(size), own)
-        return {"op": "rows", **question.subject(), "formats": ["human"], **limits(timeout, budget)}, question.arrays()
+        made = {"op": "rows", **question.subject(), "formats": ["human"], **limits(timeout, budget)}
+        return made, question.arrays(), question.lints()[0]
 
-    smallest, _ = request(min(every, key=lambda size: sum(size.values())))
+    smallest, _, _ = request(min(every, key=lambda size: sum(size.values())))
     subject = {key: smallest[key] for key in ("kernel", "launch")}
 
     def one(size: Size) -> Rows:
-        made, arrays = request(size)
-        return Rows.of(result_of(server.ask({**made, "smallest": subject}), arrays))
+        made, arrays, found = request(size)
+        return Rows.of(result_of(server.ask({**made, "smallest": subject}), arrays, found, own.get("deny")))
 
     return one(every[0]) if sizes is None else each(every, one)
 
@@ -310,7 +319,8 @@ def classes(
         "formats": ["human"],
         **limits(timeout, budget),
     }
-    return Classes.of(result_of(server.ask(request), call.arrays(first)), labels)
+    found = lints.of_sides({label: [member] for label, member in zip(labels, members)})
+    return Classes.of(result_of(server.ask(request), call.arrays(first), found, own.get("deny")), labels)
 
 
 def _members(subjects: Sequence[object], configs: Any, launch: Launch) -> tuple[list[str], list[Kernel]]:
@@ -377,6 +387,8 @@ def _array(output: Json) -> Any:
 
 def explain(kind: str) -> str:
     """What a kind of defect, warning, unknown or assumption means, with an example. Raises `InputError` for a word that is none."""
+    if kind in lints.KINDS:
+        return lints.KINDS[kind]
     result = server.ask({"op": "explain", "kind": kind}).get("result")
     if not isinstance(result, dict):
         raise ServerError("the program answers with something else than an explanation")

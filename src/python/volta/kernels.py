@@ -55,6 +55,8 @@ class Kernel:
     is_launched: bool = True
     #: What a compiler knows of the use of each array, by position: `in`, `out` or `inout`.
     uses: Mapping[int, str] = field(default_factory=dict)
+    #: What is suspect of its source, in the form of a report's warnings.
+    lints: tuple[dict[str, Any], ...] = ()
     #: Fields of parameters that are passed by value, by `POSITION+BYTES`.
     fields: Mapping[str, arg.View | str] = field(default_factory=dict)
 

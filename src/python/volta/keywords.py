@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from . import lints
+
 if TYPE_CHECKING:
     from .calls import Size, SizedArgs
     from .kernels import Grid, SizedGrid
@@ -101,8 +103,12 @@ OPTIONS = frozenset[str]().union(*(k.__optional_keys__ for k in (CheckOptions, R
 
 
 def options_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a call, which `launches.asked` told from other keywords, as keys of a launch."""
-    return {k.replace("_", "-"): v for k, v in options.items() if v is not None}
+    """Options of a call, which `launches.asked` told from other keywords, as keys of a launch; of what is
+    denied this package's own kinds are none of the program's."""
+    given = {k.replace("_", "-"): v for k, v in options.items() if v is not None}
+    if isinstance(given.get("deny"), (list, tuple)):
+        given["deny"] = [kind for kind in given["deny"] if kind not in lints.KINDS]
+    return given
 
 
 #: Flags whose keyword has another name.

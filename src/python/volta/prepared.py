@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
-from . import apart, arg, kernels, server, waits
+from . import apart, arg, kernels, lints, server, waits
 from .calls import Call, Json, SizedArgs, limits, pairs, resolve, result_of
 from .errors import CompileError, Error, InputError, ServerError
 from .foreign import name as name_of
@@ -83,6 +83,7 @@ class Prepared:
         self.reference = reference
         self.launch = launch
         self.options = options_of(options)
+        self.deny = options.get("deny")
         self._handle: tuple[server.Server, str] | None = None
         #: A function of arrays is one formula for all candidates that name their arguments alike.
         self._formulas: dict[tuple[tuple[str, arg.Arg], ...], Kernel | Formula] = {}
@@ -163,8 +164,9 @@ class Prepared:
         return self._judged(request, arrays, kernel)
 
     def _judged(self, request: Json, arrays: Mapping[str, arg.Array], kernel: Kernel) -> Result:
-        result = result_of(server.ask(request), arrays)
         reference = self.reference if isinstance(self.reference, Kernel) else None
+        found = lints.of_sides({"reference": [] if reference is None else [reference], "optimized": [kernel]})
+        result = result_of(server.ask(request), arrays, found, self.deny)
         call = self.launch.call(self.reference, kernel)
         grid = None if callable(call.grid) else call.grid
         replayed = Replayed(reference, kernel, tuple(call.args), tuple(call.names), grid, call.block, arrays, call.dynamic_shared)
