@@ -50,7 +50,7 @@ NONE: dict[str, tuple[Any, str, str]] = {
     "text": ("to be or not to be\n", "syntax", "a text is PTX, CUDA"),
     "empty": ("", "syntax", "a text is PTX, CUDA"),
     "text as PTX": (volta.ptx("nonsense\n"), "syntax", ".version"),
-    "PTX without a kernel": (HEAD, "syntax", "there is no .entry in it"),
+    "PTX without a kernel": (HEAD, "syntax", "the module has no entry"),
     "half of PTX": (TWICE[: len(TWICE) // 2], "syntax", ""),
     "path": (Path("/nowhere/k.ptx"), "syntax", "cannot read /nowhere/k.ptx"),
     "path as text": ("/nowhere/k.cu", "syntax", "cannot read /nowhere/k.cu"),

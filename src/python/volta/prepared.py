@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, overload
 from . import apart, arg, kernels, lints, server, waits
 from .calls import Call, Json, SizedArgs, limits, pairs, resolve, result_of
 from .errors import CompileError, Error, InputError, ServerError
-from .foreign import name as name_of
 from .kernels import Formula, Grid, Kernel, Reference, SizedGrid
 from .keywords import PairOptions, options_of
 from .launches import Launch, asked
@@ -105,8 +104,6 @@ class Prepared:
         except (Exception, SystemExit) as e:
             # Its attributes, its text and a function for its grid are code of the candidate.
             raise InputError(f"the candidate raises {_said(e)}", {"kind": "launch"}) from e
-        if isinstance(found, Kernel) and found.entry is None and kernels.is_ptx(found.ptx) and not found.entries():
-            raise InputError(f"{name_of(found.name)} is PTX without a kernel: there is no .entry in it", {"kind": "syntax"})
         if not isinstance(found, Kernel):
             raise InputError("the optimized side is a kernel, not a formula or a Python function", {"kind": "syntax"})
         return found
@@ -216,6 +213,8 @@ class Prepared:
             return failed("compile", str(e), "compile")
         except InputError as e:
             kind = str(e.details.get("kind", ""))
+            if kind == "entry" and getattr(candidate, "entry", None) is None:
+                kind = "syntax"  # There is none at all.
             launch = kind in ("binding", "launch", "entry", "fact") or (not kind and not e.details.get("sites"))
             return failed("launch" if launch else "syntax", str(e), kind or ("launch" if launch else "syntax"))
         except ServerError:
