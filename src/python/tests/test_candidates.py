@@ -102,6 +102,14 @@ def test_a_triton_function_that_raises_is_one_result() -> None:
         assert right.reward == 1.0, right
 
 
+@pytest.mark.parametrize("candidate", [Path("/nowhere/candidate.py"), "/nowhere/candidate.py", Path("/"), 5, None, b"import torch"])
+def test_what_is_no_file_is_a_judgement(candidate: Any) -> None:
+    r = volta.judge("class Model: pass\n", candidate)
+    assert (r.category, r.reward) == ("syntax", 0.0), r
+    with pytest.raises(volta.InputError):
+        volta.judge(candidate, "class ModelNew: pass\n")
+
+
 #: A program that proves everything and ends at one word.
 FRAGILE = """
 import json, os, sys, time
