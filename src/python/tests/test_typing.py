@@ -74,7 +74,17 @@ WRONG = (
 def _mypy(folder: Path, *texts: str) -> str:
     file = folder / "user.py"
     file.write_text("\n".join(texts))
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", str(folder / "cache"), file.name]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--no-error-summary",
+        "--follow-imports=silent",
+        "--cache-dir",
+        str(folder / "cache"),
+        file.name,
+    ]
     environment = {**os.environ, "MYPYPATH": str(PACKAGE)} if "site-packages" not in PACKAGE.parts else {**os.environ}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
 

@@ -78,7 +78,10 @@ def undefined_uses(text: str) -> list[Use]:
     if "tt.load" not in text:
         return []
     places = dict(re.findall(r"^(#loc\d*) = loc\((.*)\)$", text, re.M))
-    found = _Flow(_operations(text)).uses
+    try:
+        found = _Flow(_operations(text)).uses
+    except (IndexError, KeyError, ValueError):
+        return []  # Another version of Triton may write it in another way.
     located = [(_place(load.location, places), _place(taker.location, places), what) for load, taker, what in found]
     return sorted({Use(load, taker, what) for load, taker, what in located if load and taker}, key=lambda u: (u.load, u.taker))
 
