@@ -12,6 +12,7 @@ mod cases;
 mod certificates;
 mod contents;
 mod coverage;
+mod docs;
 mod every_launch;
 mod foreign;
 mod formats;
