@@ -31,9 +31,12 @@ mod synopsis;
 /// Ends of a command in what the shell prints: no report holds this character.
 const MARK: char = '\u{1e}';
 
+/// Lines of a page, and the lines that a command prints in their place.
+type Printed = (Range<usize>, Vec<String>);
+
 impl Page {
     /// The commands of the page as one shell runs them; what is wrong, and what each printed.
-    fn run(&self, name: &str) -> (Vec<String>, Vec<(Range<usize>, Vec<String>)>) {
+    fn run(&self, name: &str) -> (Vec<String>, Vec<Printed>) {
         let home = folder("docs", name);
         for family in families(&self.steps) {
             copy(
