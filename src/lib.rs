@@ -77,8 +77,8 @@ pub mod report;
 pub mod serve;
 
 pub use volta_ask::{
-    alone, any, ask, asked, cases, certificate, check, classes, dump, found, input, instances,
-    lift, prepared, race, rounding, rows, run, sass, slack, spec_file, steps, trial,
+    alone, any, ask, asked, cases, certificate, check, classes, dump, found, init, input,
+    instances, lift, prepared, race, rounding, rows, run, sass, slack, spec_file, steps, trial,
 };
 pub use volta_base::{answer, diag, progress, scalar, work};
 pub use volta_prove::{bits, decide, explain, formula, grid, reading};

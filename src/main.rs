@@ -17,19 +17,20 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use volta::answer::gate::GateReport;
 use volta::answer::{Answer, EXIT_ERROR, ErrorKind, Failure, schema};
 use volta::ask::Held;
-use volta::diag::foreign::{listing, plain, styled, whole};
+use volta::diag::foreign::{listing, styled, whole};
 use volta::gate::cache::Cache;
-use volta::input::{self, Files};
+use volta::input::Files;
 use volta::report::{self, explain, human};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
 use volta::steps::{StepsReport, steps};
-use volta::{ask, dump, gate, instances, progress, serve, spec};
+use volta::{ask, dump, gate, init, instances, progress, serve};
 
 mod cli;
 
 use cli::command_lines::{self, Line};
-use cli::shared::{Flags, Format, OutputArgs};
+use cli::outputs::Outputs;
+use cli::shared::{Flags, Format};
 use cli::{Cli, Command, DumpArgs, GateArgs, Question, ServeArgs, Stage};
 
 /// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
     let outputs = Outputs::of(cli.command.output());
     let written = result.and_then(|(done, code)| {
         outputs.write(|format| done.text(format))?;
+        outputs.summarise(|| done.summary())?;
         Ok(code)
     });
     match written {
@@ -104,9 +106,20 @@ enum Done {
 }
 
 impl Done {
+    /// The summary of a step of a workflow; a text is none.
+    fn summary(&self) -> Option<String> {
+        use report::summary;
+        match self {
+            Done::Own(_) | Done::Text(_) => None,
+            Done::Answer(a) => Some(summary::report(a)),
+            Done::Gate(g) => Some(summary::gate(g)),
+            Done::Steps(s) => Some(summary::gate(&s.checks)),
+        }
+    }
+
     /// It in a format; a text has only one.
     fn text(&self, format: Format) -> String {
-        use report::{html, json, junit, sarif};
+        use report::{github, html, json, junit, sarif};
         match (self, format) {
             (Done::Own(text), _) => text.clone(),
             (Done::Text(text), _) => listing(text),
@@ -114,117 +127,21 @@ impl Done {
             (Done::Answer(a), Format::Sarif) => json::text(&sarif::report(a)),
             (Done::Answer(a), Format::Junit) => junit::report(a),
             (Done::Answer(a), Format::Html) => html::report(a),
+            (Done::Answer(a), Format::Github) => github::report(a),
             (Done::Answer(a), Format::Human) => human::answer(a),
             (Done::Gate(g), Format::Json) => json::text(&g.answer()),
             (Done::Gate(g), Format::Sarif) => json::text(&sarif::gate(g)),
             (Done::Gate(g), Format::Junit) => junit::gate(g),
             (Done::Gate(g), Format::Html) => html::gate(g),
+            (Done::Gate(g), Format::Github) => github::gate(g),
             (Done::Gate(g), Format::Human) => human::gate(g),
             (Done::Steps(s), Format::Json) => json::text(&s.answer()),
             (Done::Steps(s), Format::Sarif) => json::text(&sarif::gate(&s.checks)),
             (Done::Steps(s), Format::Junit) => junit::gate(&s.checks),
             (Done::Steps(s), Format::Html) => html::gate(&s.checks),
+            (Done::Steps(s), Format::Github) => github::gate(&s.checks),
             (Done::Steps(s), Format::Human) => human::steps(s),
         }
-    }
-}
-
-/// Where a result goes, and in which formats.
-#[derive(Default)]
-struct Outputs {
-    format: Format,
-    file: Option<PathBuf>,
-    also: Vec<(Format, PathBuf)>,
-}
-
-impl Outputs {
-    fn of(args: Option<&OutputArgs>) -> Outputs {
-        args.map_or_else(Outputs::default, |a| Outputs {
-            format: a.format(),
-            file: a.output.clone(),
-            also: a.also.clone(),
-        })
-    }
-
-    /// What a command line asks for that is wrong in some other place. A name with an expression of `--for` is none
-    /// yet.
-    fn guessed(args: &[String]) -> Outputs {
-        let mut out = Outputs::default();
-        for (i, arg) in args.iter().enumerate() {
-            let (name, value) = match arg.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (arg.as_str(), args.get(i + 1).map(String::as_str)),
-            };
-            match (name, value) {
-                ("--json", _) => out.format = Format::Json,
-                ("--format", Some(v)) => out.format = Format::parse(v).unwrap_or(out.format),
-                (_, Some(v)) if v.contains('{') => {}
-                ("--output", Some(v)) => out.file = Some(PathBuf::from(v)),
-                ("--also", Some(v)) => out.also.extend(cli::shared::also(v)),
-                _ => {}
-            }
-        }
-        out
-    }
-
-    /// Writes a result in each format.
-    fn write(&self, text: impl Fn(Format) -> String) -> Result<(), Failure> {
-        for (format, path) in &self.also {
-            to_file(path, &text(*format))?;
-        }
-        match &self.file {
-            Some(path) => to_file(path, &text(self.format)),
-            None => to_stdout(&text(self.format)),
-        }
-    }
-
-    /// Writes a usage or input error in each format; the result is the exit status.
-    fn fail(&self, command: Option<&str>, failure: &Failure) -> u8 {
-        let text = |format| {
-            let name = command.unwrap_or("volta");
-            match format {
-                Format::Json => report::json::text(&failure.answer(command)),
-                Format::Sarif => report::json::text(&report::sarif::failure(failure)),
-                Format::Junit => report::junit::failure(name, failure),
-                Format::Html => report::html::failure(name, failure),
-                Format::Human => failure.render(),
-            }
-        };
-        let further = self.also.iter().map(|(f, path)| to_file(path, &text(*f)));
-        let first = match (self.format, &self.file) {
-            // People read errors where no file takes them.
-            (Format::Human, _) => None,
-            (format, Some(path)) => Some(to_file(path, &text(format))),
-            (format, None) => Some(to_stdout(&text(format))),
-        };
-        let unwritten = further.chain(first.clone()).find_map(Result::err);
-        if let Some(why) = &unwritten {
-            let _ = anstream::stderr().write_all(why.render().as_bytes());
-        }
-        if first.is_none() || unwritten.is_some() {
-            let _ = anstream::stderr().write_all(failure.render().as_bytes());
-        }
-        EXIT_ERROR
-    }
-}
-
-fn to_file(path: &Path, text: &str) -> Result<(), Failure> {
-    let cannot = |e| {
-        let message = format!("cannot write `{}`: {e}", path.display());
-        Failure::new(ErrorKind::File, message)
-    };
-    std::fs::write(path, plain(text)).map_err(cannot)
-}
-
-fn to_stdout(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // A reader that has seen enough is no failure.
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            let message = format!("cannot write the report: {e}");
-            Err(Failure::new(ErrorKind::File, message))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -259,14 +176,7 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         }
         Command::Init(a) => {
             let files = Files::given(a.kernels.iter().map(PathBuf::as_path));
-            let mut kernels = Vec::new();
-            for path in &a.kernels {
-                let file = files.open(path)?;
-                for kernel in input::lower_all(&file)? {
-                    kernels.push((path.display().to_string(), kernel));
-                }
-            }
-            Ok((Done::Text(spec::init::manifest(&kernels)), 0))
+            Ok((Done::Text(init::manifest(&a.kernels, &files)?), 0))
         }
         Command::Dump(a) => Ok((Done::Text(run_dump(a, &lines[0].sizes)?), 0)),
         Command::Completions { shell } => {
@@ -461,7 +371,11 @@ fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
         over: a.output.settings(),
     };
     limits::limit_process(a.output.memory_limit);
-    let report = with_progress(|progress| gate::gate(&a.manifest, &request, progress))?;
+    let manifest = match &a.manifest {
+        Some(named) => named.as_path(),
+        None => gate::here()?,
+    };
+    let report = with_progress(|progress| gate::gate(manifest, &request, progress))?;
     let code = report.exit();
     Ok((Done::Gate(report), code))
 }

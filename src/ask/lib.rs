@@ -24,6 +24,7 @@ pub mod check;
 pub mod classes;
 pub mod dump;
 pub mod found;
+pub mod init;
 pub mod input;
 pub mod instances;
 pub mod lift;

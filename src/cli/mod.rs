@@ -25,6 +25,7 @@ mod any;
 pub(crate) mod command_lines;
 mod lift_args;
 pub(crate) mod number_args;
+pub(crate) mod outputs;
 pub(crate) mod several;
 pub(crate) mod shared;
 
@@ -75,9 +76,10 @@ Exit status: that of race: 0 clean, 1 defective or denied, 2 input error, 3 unkn
 
 const GATE_EXAMPLES: &str = "\
 Examples:
-  volta init kernels/*.ptx > volta.toml
-  volta gate volta.toml
-  volta gate volta.toml --shard 1/4 --also sarif=volta.sarif --also junit=volta.xml
+  volta init naive.ptx fast.ptx > volta.toml
+  volta gate
+  volta gate kernels/volta.toml --shard 1/4 --also sarif=volta.sarif --also junit=volta.xml
+  volta gate --format github
 
 Exit status: 0 every entry got its `expect`, 1 one did not or has something denied, 2 a bad manifest or input";
 
@@ -301,8 +303,8 @@ pub(crate) struct RunArgs {
 /// `volta gate`.
 #[derive(Debug, Args)]
 pub(crate) struct GateArgs {
-    /// The manifest.
-    pub manifest: PathBuf,
+    /// The manifest; volta.toml of this folder if none is named.
+    pub manifest: Option<PathBuf>,
     /// Only entries whose name holds this text.
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub filter: Option<String>,

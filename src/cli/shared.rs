@@ -187,6 +187,8 @@ pub(crate) enum Format {
     Junit,
     /// A page.
     Html,
+    /// Annotations of a GitHub workflow; the summary of the step too, where GITHUB_STEP_SUMMARY names its file.
+    Github,
 }
 
 impl Format {
@@ -200,7 +202,7 @@ impl Format {
 pub(crate) fn also(text: &str) -> Result<(Format, PathBuf), String> {
     match text.split_once('=') {
         Some((format, file)) if !file.is_empty() => {
-            let formats = "human, json, sarif, junit or html";
+            let formats = "human, json, sarif, junit, html or github";
             let format = Format::parse(format);
             let format = format.map_err(|_| format!("the format is none of {formats}"))?;
             Ok((format, PathBuf::from(file)))

@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::answer::gate::{EntryResult, GateReport, ManifestCommand};
 use crate::answer::{Answer, AtSize, Command, ErrorKind, Failure, Kind, UnknownKind, WarningKind};
 use crate::ask::{Held, Sizes};
+use crate::diag::Diagnostic;
 use crate::grid::prepared::Runs;
 use crate::input::Files;
 use crate::instances;
@@ -75,6 +76,22 @@ impl Shard {
         let head = digest.iter().take(8);
         let hash = head.fold(0, |n: u64, &byte| n << 8 | u64::from(byte));
         hash % self.of == self.part - 1
+    }
+}
+
+/// The manifest of the working directory.
+pub fn here() -> Result<&'static Path, Failure> {
+    let path = Path::new("volta.toml");
+    match path.exists() {
+        true => Ok(path),
+        false => {
+            let why = "there is no volta.toml in this folder, and no manifest is named";
+            let help = "write one with `volta init REFERENCE.ptx OPTIMIZED.ptx > volta.toml`";
+            Err(Failure {
+                diagnostics: vec![Diagnostic::error(ErrorKind::File.name(), why).help(help)],
+                ..Failure::new(ErrorKind::File, why)
+            })
+        }
     }
 }
 

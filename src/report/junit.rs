@@ -8,7 +8,9 @@ use std::time::Duration;
 use quick_junit::{NonSuccessKind, Report as Suites, TestCase, TestCaseStatus, TestSuite};
 
 use super::human;
-use crate::answer::{Answer, Failure, GateReport};
+use super::place::Spot;
+use super::roots::reason;
+use crate::answer::{Answer, Failure, GateReport, Kind, Report};
 use crate::diag::foreign::{lines, plain, sentence};
 
 /// The suite of a command: one case, or one for each instance.
@@ -33,20 +35,28 @@ fn case(sizes: Option<String>, answer: &Answer) -> (String, Duration, Option<Pro
         1 => Some(NonSuccessKind::Failure),
         _ => Some(NonSuccessKind::Error),
     };
-    let verdict = r.verdict.name();
     let problem = kind.map(|kind| Problem {
         kind,
-        message: verdict.to_string(),
-        r#type: verdict,
+        message: message(r),
+        r#type: r.verdict.name(),
         text: plain(&human::answer(answer)),
     });
     let time = Duration::try_from_secs_f64(r.stats.seconds.total).unwrap_or_default();
     (name, time, problem)
 }
 
+/// The verdict, and where and what the reason of it is.
+fn message(report: &Report) -> String {
+    let verdict = report.verdict.name();
+    match reason(report) {
+        Some(root) => format!("{verdict}: {}", root.told(report)),
+        None => verdict.to_string(),
+    }
+}
+
 /// The suite of a usage or input error.
 pub fn failure(command: &str, failure: &Failure) -> String {
-    let problem = Problem::input(failure.message(), failure);
+    let problem = Problem::input(failure);
     suite(
         command,
         [(command.to_string(), Duration::ZERO, Some(problem))],
@@ -57,15 +67,16 @@ pub fn failure(command: &str, failure: &Failure) -> String {
 pub fn gate(g: &GateReport) -> String {
     let cases = g.entries.iter().map(|e| {
         let why = e.why.as_deref().unwrap_or("");
+        let here = Spot::line(&e.manifest.file, e.manifest.line).shown();
         let problem = match &e.result {
             Ok(_) if e.ok => None,
             Ok(answer) => Some(Problem {
                 kind: NonSuccessKind::Failure,
-                message: why.to_string(),
+                message: format!("{}; {here}: {why}", message(&answer.report)),
                 r#type: answer.report.verdict.name(),
                 text: plain(&human::answer(answer)),
             }),
-            Err(failure) => Some(Problem::input(why, failure)),
+            Err(failure) => Some(Problem::input(failure)),
         };
         (e.name.clone(), e.time, problem)
     });
@@ -90,10 +101,13 @@ struct Problem {
 }
 
 impl Problem {
-    fn input(message: &str, failure: &Failure) -> Problem {
+    fn input(failure: &Failure) -> Problem {
+        let sites = failure.sites();
+        let at = sites.first().map(|site| Spot::ptx(site).shown() + ": ");
+        let (at, kind) = (at.unwrap_or_default(), failure.kind.name());
         Problem {
             kind: NonSuccessKind::Error,
-            message: message.to_string(),
+            message: format!("error: {at}{kind}: {}", failure.message()),
             r#type: "input",
             text: plain(&failure.render()),
         }

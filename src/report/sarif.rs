@@ -1,14 +1,23 @@
 //! SARIF 2.1.0 (OASIS standard), as code scanning services read it.
 //!
-//! Each defect, counterexample, reason of `unknown` and warning is one result. Its location is the line of the source
-//! that the PTX was compiled from where the PTX names it, else the PTX line; all other places are related. Each result
-//! has a location, without which services refuse the whole log. A finding that an entry of a manifest must have is
-//! suppressed, so that only what is unexpected stands out.
+//! Each root of a report is one result: a defect, a counterexample, a reason of `unknown` or a warning, with the findings of
+//! the same cause, to which its message links (3.11.6). Its location is the line of the source that the PTX was compiled
+//! from where the PTX names it, else the PTX line; all other places are related. Each result has a location, without which
+//! services refuse the whole log. A finding that an entry of a manifest must have is suppressed, so that only what is
+//! unexpected stands out.
+//!
+//! A result is known again by its rule, its file and its message without the numbers in it, and by which of those that are
+//! alike in this it is, so that an edit above it makes no new alert of it.
+
+use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
+use super::place::Spot;
+use super::roots::{Root, roots};
 use crate::answer::{
-    About, Answer, EXIT_ERROR, ErrorKind, Failure, Finding, GateReport, Kind, Report, Site, kinds,
+    About, Answer, EXIT_ERROR, ErrorKind, Failure, Family, GateReport, Kind, Report, kinds,
 };
 use crate::diag::foreign::{lines, sentence, uri};
 
@@ -17,8 +26,9 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// Results of a log, beyond which services refuse it.
 const MOST_RESULTS: usize = 5000;
 
-/// Places of a result beside its location.
+/// Places of a result beside its location, and those among them that its message links to.
 const MOST_PLACES: usize = 100;
+const LINKED: usize = 12;
 
 /// Rules that are no kinds of findings.
 const DIFFERS: &str = "not-equivalent";
@@ -34,7 +44,8 @@ pub fn report(answer: &Answer) -> Value {
 
 /// The log of a usage or input error: a notification, for nothing was looked at.
 pub fn failure(failure: &Failure) -> Value {
-    let places: Vec<Value> = failure.sites().iter().map(ptx).collect();
+    let sites = failure.sites();
+    let places: Vec<Value> = sites.iter().map(Spot::ptx).map(place).collect();
     let note = |message: &str, places: &[Value]| json!({"level": "error", "message": {"text": lines(&sentence(message))}, "locations": places});
     let notes: Vec<Value> = match failure.diagnostics.as_slice() {
         [one] => vec![note(&one.message, &places)],
@@ -47,12 +58,12 @@ pub fn failure(failure: &Failure) -> Value {
 pub fn gate(g: &GateReport) -> Value {
     let mut results = Vec::new();
     for e in &g.entries {
-        let here = place(&e.manifest.file, (e.manifest.line, 1), 1);
+        let here = place(Spot::line(&e.manifest.file, e.manifest.line));
         match &e.result {
             Ok(answer) => add_answer(&mut results, answer, Some(&e.name), e.ok),
             Err(failure) => {
                 let sites = failure.sites();
-                let mut places: Vec<Value> = sites.iter().map(ptx).collect();
+                let mut places: Vec<Value> = sites.iter().map(Spot::ptx).map(place).collect();
                 places.push(here.clone());
                 let text = format!("{}: {}", e.name, failure.message());
                 results.push(result(INPUT, "error", &text, places, false));
@@ -71,6 +82,7 @@ pub fn gate(g: &GateReport) -> Value {
 
 fn log(mut results: Vec<Value>, exit: u8, notes: &[Value]) -> Value {
     results.truncate(MOST_RESULTS);
+    add_fingerprints(&mut results);
     let mut ids: Vec<&str> = results
         .iter()
         .filter_map(|r| r["ruleId"].as_str())
@@ -113,106 +125,91 @@ fn add_answer(out: &mut Vec<Value>, answer: &Answer, entry: Option<&str>, expect
     }
 }
 
-/// Adds the findings of a report.
+/// Adds the roots of a report.
 fn add(out: &mut Vec<Value>, report: &Report, entry: Option<&str>, expected: bool) {
-    let name = |text: &str| match entry {
-        Some(entry) => format!("{entry}: {text}"),
-        None => text.to_string(),
-    };
-    let mut scribe = Scribe {
-        out,
-        report,
-        name: &name,
-        expected,
-    };
-    scribe.findings(&report.defects, "error");
-    scribe.findings(&report.unknown, "warning");
-    scribe.findings(&report.warnings, "note");
-    if let Some(example) = &report.counterexample {
-        let text = match &example.difference {
-            Some(d) => format!("{}: {}", example.message, d.message),
-            None => example.message.clone(),
+    for root in roots(report) {
+        let level = match root.family {
+            Family::Defect | Family::Error => "error",
+            Family::Unknown => "warning",
+            Family::Warning | Family::Assumption => "note",
         };
-        let places = entries(report);
-        let differs = result(DIFFERS, "error", &name(&text), places, expected);
-        out.push(differs);
-    }
-}
-
-/// Where results of one report go.
-struct Scribe<'a> {
-    out: &'a mut Vec<Value>,
-    report: &'a Report,
-    name: &'a dyn Fn(&str) -> String,
-    expected: bool,
-}
-
-impl Scribe<'_> {
-    fn findings<K: Kind>(&mut self, findings: &[Finding<K>], level: &str) {
-        for f in findings {
-            let text = format!("{}{}", f.prefix(), f.message);
-            let mut places: Vec<Value> = f.sites.iter().map(source).collect();
-            // The PTX lines come after all lines of the source, and not twice.
-            let lines = f.sites.iter().filter(|s| s.source.is_some());
-            places.extend(lines.map(ptx));
-            if places.is_empty() {
-                places = entries(self.report);
+        let mut text = match entry {
+            Some(entry) => format!("{entry}: {}", root.head.text),
+            None => root.head.text.clone(),
+        };
+        // What looks like a link was none.
+        text = text.replace("](", "] (");
+        let linked = linked(&root, &mut text);
+        let places: Vec<Value> = match root.head.sites {
+            [] => Spot::kernels(report).into_iter().map(place).collect(),
+            [first, ..] => {
+                let sites = root.head.sites.iter().filter(|s| s.source.is_some());
+                let lines = sites.map(Spot::ptx).map(place);
+                let first = [place(Spot::source(first))];
+                first.into_iter().chain(linked).chain(lines).collect()
             }
-            let text = (self.name)(&text);
-            let result = result(f.kind.name(), level, &text, places, self.expected);
-            self.out.push(result);
-        }
+        };
+        out.push(result(root.head.kind, level, &text, places, expected));
     }
 }
 
-/// The kernels of a report, the optimized one first: the place of what is about no line.
-fn entries(report: &Report) -> Vec<Value> {
-    let mut all: Vec<Value> = report
-        .kernels()
-        .map(|(_, _, k)| place(&k.file, (k.line, 1), 1))
-        .collect();
-    all.reverse();
-    all
-}
-
-/// The line of the source, or of the PTX where there is none.
-fn source(s: &Site) -> Value {
-    match &s.source {
-        Some(source) => {
-            let (file, line) = source.own();
-            place(file, (line, 1), 1)
+/// The other places of a root and the findings of the same cause as related places, to which its text gets links.
+fn linked(root: &Root, text: &mut String) -> Vec<Value> {
+    let head = root.head.sites.first();
+    // The line of the root itself tells nothing more: the PTX does.
+    let spot = |site| {
+        let at = Spot::source(site);
+        match head.map(Spot::source) {
+            Some(head) if (head.file, head.line) == (at.file, at.line) => Spot::ptx(site),
+            _ => at,
         }
-        None => ptx(s),
+    };
+    let others = root.head.sites.iter().skip(1);
+    let others = others.map(|site| ("; with ", String::new(), site.what.as_str(), spot(site)));
+    let rest = root
+        .rest
+        .iter()
+        .filter_map(|told| Some((told, told.sites.first()?)));
+    let rest = rest.map(|(told, site)| {
+        let kind = format!("{} at ", told.kind);
+        (
+            "; of the same cause: ",
+            kind,
+            told.text.as_str(),
+            spot(site),
+        )
+    });
+    let (mut out, mut before) = (Vec::new(), "");
+    for (id, (list, kind, message, at)) in (1..=LINKED).zip(others.chain(rest)) {
+        text.push_str(if list == before { ", " } else { list });
+        before = list;
+        let mut name = format!("{kind}{}", at.shown());
+        for mark in ["\\", "[", "]"] {
+            name = name.replace(mark, &format!("\\{mark}"));
+        }
+        text.push_str(&format!("[{name}]({id})"));
+        let mut place = place(at);
+        place["id"] = json!(id);
+        if !message.is_empty() {
+            place["message"] = json!({"text": lines(&sentence(message))});
+        }
+        out.push(place);
     }
+    out
 }
 
-fn ptx(s: &Site) -> Value {
-    place(&s.file, (s.line, s.column), s.text.chars().count())
-}
-
-/// A line and column of a file, and how many characters are meant.
-fn place(file: &str, (line, column): (u32, u32), length: usize) -> Value {
-    let (line, start) = (line.max(1), u64::from(column.max(1)));
+/// A line of a file, with its columns where they are known.
+fn place(at: Spot) -> Value {
+    let (start, length) = at.columns.unwrap_or((1, 1));
     json!({"physicalLocation": {
-        "artifactLocation": {"uri": uri(&below_here(file))},
+        "artifactLocation": {"uri": uri(&at.path())},
         "region": {
-            "startLine": line,
+            "startLine": at.line,
             "startColumn": start,
-            "endLine": line,
-            "endColumn": start + length.max(1) as u64,
+            "endLine": at.line,
+            "endColumn": u64::from(start) + length as u64,
         },
     }})
-}
-
-/// A path below the working directory relative to it, as services find files; any other as it is.
-fn below_here(file: &str) -> String {
-    let here = std::env::current_dir().ok();
-    let inside =
-        here.and_then(|h| Some(std::path::Path::new(file).strip_prefix(h).ok()?.to_owned()));
-    match inside.as_deref().and_then(|p| p.to_str()) {
-        Some(path) if !path.is_empty() => path.to_string(),
-        _ => file.to_string(),
-    }
 }
 
 fn result(rule: &str, level: &str, text: &str, mut places: Vec<Value>, expected: bool) -> Value {
@@ -231,6 +228,22 @@ fn result(rule: &str, level: &str, text: &str, mut places: Vec<Value>, expected:
         out.insert("suppressions".into(), why);
     }
     Value::Object(out)
+}
+
+/// Gives each result what it is known by in the next log.
+fn add_fingerprints(results: &mut [Value]) {
+    let mut seen: HashMap<String, u32> = HashMap::new();
+    for result in results {
+        let place = &result["locations"][0]["physicalLocation"]["artifactLocation"];
+        let text = result["message"]["text"].as_str().unwrap_or("");
+        let text = text.replace(|c: char| c.is_ascii_digit(), "");
+        let alike = format!("{}\n{}\n{text}", result["ruleId"], place["uri"]);
+        let count = seen.entry(alike.clone()).or_default();
+        let digest = Sha256::digest(format!("{alike}\n{count}"));
+        *count += 1;
+        let hash: String = digest.iter().take(16).map(|b| format!("{b:02x}")).collect();
+        result["partialFingerprints"] = json!({"voltaRoot/v1": hash});
+    }
 }
 
 /// The rule of a kind, with everything that services ask of one.

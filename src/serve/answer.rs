@@ -58,8 +58,10 @@ pub(super) fn reported(id: &Value, answer: &Answer, formats: &[String]) -> Resul
             "sarif" => report::json::text(&report::sarif::report(answer)),
             "junit" => report::junit::report(answer),
             "html" => report::html::report(answer),
+            "github" => report::github::report(answer),
             _ => {
-                let why = format!("`{format}` is no format: human, json, sarif, junit or html");
+                let formats = "human, json, sarif, junit, html or github";
+                let why = format!("`{format}` is no format: {formats}");
                 return Err(usage(why));
             }
         };

@@ -6,7 +6,8 @@ use std::process::{Command, Output};
 
 use super::FOUR as LAUNCH;
 
-const FORMATS: [&str; 5] = ["human", "json", "sarif", "junit", "html"];
+const FORMATS: [&str; 6] = ["human", "json", "sarif", "junit", "html", "github"];
+const ALL: usize = FORMATS.len();
 
 /// One of each kind of what a terminal, a reader, XML or a CI service takes for something else.
 const HOSTILE: &str = "z\n::error file=x::y\r##[error]q##vso[t]\u{1b}[31m\u{1b}]0;t\u{7}\u{7f}\u{85}\u{9b}2J\u{61c}\u{200b}\u{200d}\u{200f}\
@@ -92,6 +93,27 @@ fn judge(text: &str, what: &dyn std::fmt::Debug) {
     }
 }
 
+/// The text with each command of a workflow that volta means to give as its message: it begins its line, and no other command
+/// or property stands in it.
+fn without_commands(text: &str) -> String {
+    let line = |line: &str| {
+        let words = ["error", "warning", "notice"];
+        let head = words
+            .iter()
+            .find_map(|w| line.strip_prefix(&format!("::{w} ")));
+        let Some((properties, message)) = head.and_then(|h| h.split_once("::")) else {
+            return format!("{line}\n");
+        };
+        let names = ["file", "line", "col", "endColumn", "title"];
+        for property in properties.split(',') {
+            let known = property.split_once('=').filter(|p| names.contains(&p.0));
+            assert!(known.is_some_and(|p| !p.1.contains(':')), "{line}");
+        }
+        format!("{message}\n")
+    };
+    text.lines().map(line).collect()
+}
+
 /// Runs a command in each format and looks at all that it writes; the exit statuses.
 fn in_every_format(dir: &Path, args: &[&str]) -> Vec<Option<i32>> {
     let of_format = |format: &&str| {
@@ -100,9 +122,10 @@ fn in_every_format(dir: &Path, args: &[&str]) -> Vec<Option<i32>> {
         let out = volta(dir, &all, is_coloured);
         for stream in [&out.stdout, &out.stderr] {
             let text = String::from_utf8(stream.clone()).expect("text");
-            let text = match is_coloured {
-                true => without_styles(&text),
-                false => text,
+            let text = match *format {
+                "human" => without_styles(&text),
+                "github" => without_commands(&text),
+                _ => text,
             };
             judge(&text, &all);
         }
@@ -184,14 +207,20 @@ fn in_names_of_files() {
         &kernel("", "add.f32 %f0;"),
     );
     let codes = |args: &[&str]| in_every_format(&dir, &[args, &LAUNCH].concat());
-    assert_eq!(codes(&["check", "k.ptx", HOSTILE]), [Some(0); 5]);
-    assert_eq!(codes(&["slack", HOSTILE]), [Some(0); 5]);
-    assert_eq!(codes(&["race", "racy\n::error x::y\u{202e}"]), [Some(1); 5]);
+    assert_eq!(codes(&["check", "k.ptx", HOSTILE]), [Some(0); ALL]);
+    assert_eq!(codes(&["slack", HOSTILE]), [Some(0); ALL]);
+    assert_eq!(
+        codes(&["race", "racy\n::error x::y\u{202e}"]),
+        [Some(1); ALL]
+    );
     assert_eq!(
         codes(&["race", "wrong\n::error x::y\u{202e}"]),
-        [Some(2); 5]
+        [Some(2); ALL]
     );
-    assert_eq!(codes(&["race", "none\n::error x::y\u{202e}"]), [Some(2); 5]);
+    assert_eq!(
+        codes(&["race", "none\n::error x::y\u{202e}"]),
+        [Some(2); ALL]
+    );
     // What a program reads is the name itself.
     let out = volta(
         &dir,
@@ -206,7 +235,10 @@ fn in_names_of_files() {
     judge(&made, &"init");
     let made = made.replacen("# threads = N ", "threads = 4 # ", 1);
     write(&dir, "volta.toml", &made);
-    assert_eq!(in_every_format(&dir, &["gate", "volta.toml"]), [Some(0); 5]);
+    assert_eq!(
+        in_every_format(&dir, &["gate", "volta.toml"]),
+        [Some(0); ALL]
+    );
 }
 
 #[test]
@@ -246,7 +278,10 @@ fn in_manifests() {
         &format!("x = \"\"\"{HOSTILE}\"\"\""),
     ] {
         write(&dir, "volta.toml", broken);
-        assert_eq!(in_every_format(&dir, &["gate", "volta.toml"]), [Some(2); 5]);
+        assert_eq!(
+            in_every_format(&dir, &["gate", "volta.toml"]),
+            [Some(2); ALL]
+        );
     }
     // An entry that is not what it must be is shown with all that it says.
     write(
@@ -276,7 +311,7 @@ fn in_manifests() {
     write(&dir, "steps.toml", &steps);
     assert_eq!(
         in_every_format(&dir, &["steps", "steps.toml"]),
-        [Some(1); 5]
+        [Some(1); ALL]
     );
 }
 

@@ -240,13 +240,15 @@ fn other_formats_are_complete() {
         let junit = text(&with("junit"));
         assert!(junit.starts_with("<?xml") && junit.trim_end().ends_with("</testsuites>"));
         assert_eq!(junit.matches("<testcase").count() as u64, cases(&json));
+        let github = with("github");
+        assert!(!text(&github).is_empty());
         let html = with("html");
         let page = text(&html);
         assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
         for outside in ["<script", "src=", "http:", "https:", "@import", "url("] {
             assert!(!page.contains(outside), "{args:?}: {outside}");
         }
-        for o in [&sarif, &html] {
+        for o in [&sarif, &html, &github] {
             assert_eq!(o.status.code(), json.status.code(), "{args:?}");
         }
     }
@@ -414,7 +416,7 @@ fn code_scanning_takes(log: &Value) -> Result<(), String> {
                         .all(from_one)
                     && region["endColumn"].as_u64() > region["startColumn"].as_u64()
             });
-            let text = short(&result["message"]["text"], 1 << 20);
+            let text = short(&result["message"]["text"], 1 << 20) && links_lead_somewhere(result);
             if !(known
                 && level
                 && text
@@ -427,6 +429,20 @@ fn code_scanning_takes(log: &Value) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether every link of a message is to a related place, and none of these has the number of another.
+fn links_lead_somewhere(result: &Value) -> bool {
+    let text = result["message"]["text"].as_str().unwrap_or("");
+    let links = text
+        .split("](")
+        .skip(1)
+        .filter_map(|t| t.split_once(')')?.0.parse().ok());
+    let links: Vec<u64> = links.collect();
+    let related = result["relatedLocations"].as_array().into_iter().flatten();
+    let ids: Vec<u64> = related.filter_map(|p| p["id"].as_u64()).collect();
+    let count = text.matches("](").count();
+    count == links.len() && links == ids
 }
 
 #[test]

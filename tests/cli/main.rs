@@ -10,6 +10,7 @@ mod bindings;
 mod budget;
 mod cases;
 mod certificates;
+mod ci;
 mod contents;
 mod coverage;
 mod docs;
@@ -301,18 +302,6 @@ fn gate_reports_every_entry() {
         let output = volta(&["gate", path.to_str().expect("a name in UTF-8")]);
         assert_eq!(output.status.code(), Some(2), "{bad}");
     }
-}
-
-#[test]
-fn a_manifest_from_init_can_be_run() {
-    let kernel = root().join("tests/golden/race/pass/barrier.ptx");
-    let output = volta(&["init", kernel.to_str().expect("a name in UTF-8")]);
-    assert_eq!(output.status.code(), Some(0));
-    let text = String::from_utf8_lossy(&output.stdout).replace("# threads = N ", "threads = 32 ");
-    let path = scratch("init", "volta.toml", text.as_bytes());
-    let output = volta(&["gate", path.to_str().expect("a name in UTF-8")]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{text}\n{said}");
 }
 
 #[test]

@@ -244,7 +244,7 @@ fn paths() {
 fn secrets() {
     let dir = folder("secrets");
     std::fs::write(dir.join("k.ptx"), "PASSWORD=hunter2\n").expect("a file for the test");
-    for format in ["human", "json", "sarif", "junit", "html"] {
+    for format in ["human", "json", "sarif", "junit", "html", "github"] {
         let out = volta(
             &dir,
             &["race", "k.ptx", "--threads", "1", "--format", format],
@@ -267,7 +267,7 @@ fn names() {
     let name = "\\n::error file=x::y\\u001b[31m\\u009b\\u202e9 passed, 0 failed";
     let manifest = format!("[[race]]\nname = \"{name}\"\nkernel = \"k.ptx\"\nthreads = 1\n");
     std::fs::write(dir.join("volta.toml"), manifest).expect("a file for the test");
-    for format in ["human", "json", "sarif", "junit", "html"] {
+    for format in ["human", "json", "sarif", "junit", "html", "github"] {
         let out = volta(&dir, &["gate", "volta.toml", "--format", format]);
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
         assert!(

@@ -10,6 +10,8 @@
 | SARIF | the JSON Schema of OASIS for SARIF 2.1.0, formats of strings included, which is a file of the crate serde-sarif |
 | JUnit | junit-10.xsd of the Jenkins xUnit plugin, which is a file of the source package of pytest |
 | HTML  | html5lib, which stops at the first error of syntax |
+| GitHub | the parser of commands below, which is that of GitHub's runner (`ActionCommand.TryParseV2`) and its limits |
+| summary | markdown-it-py with tables and links that nothing marks: a table of text, without links and HTML |
 
 The reports are those of every golden test, of manifests whose entries pass, fail and cannot be run, and of files whose names
 need escapes. A validator that accepts everything would show nothing, so damaged reports must be refused.
@@ -29,6 +31,7 @@ import tempfile
 
 import html5lib
 import jsonschema
+import markdown_it
 import xmlschema
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -94,6 +97,40 @@ def schemas(volta, scratch):
     return own, sarif_schema(), junit_schema(scratch)
 
 
+PROPERTIES = {"file", "line", "col", "endColumn", "title"}
+
+
+def annotations(text):
+    """Raises where a line of an output is a command that GitHub would take otherwise, or not show."""
+    seen = {"error": 0, "warning": 0, "notice": 0}
+    for line in text.splitlines():
+        assert "##[" not in line, f"a command in {line}"
+        if not line.lstrip().startswith("::"):
+            continue
+        head, found, message = line.removeprefix("::").partition("::")
+        word, _, given = head.partition(" ")
+        properties = dict(p.split("=", 1) for p in given.split(","))
+        seen[word] += 1
+        assert found and message and set(properties) <= PROPERTIES and "title" in properties, line
+        assert all(re.fullmatch("(?:[^%:,]|%(?:25|3A|2C|0A|0D))+", value) for value in properties.values()), line
+        assert re.fullmatch("(?:[^%]|%(?:25|0A|0D))+", message), line
+        assert all(properties.get(key, "1").isdigit() for key in ("line", "col", "endColumn")), line
+    assert seen["error"] <= 10 and seen["warning"] <= 10 and seen["notice"] <= 1, seen
+
+
+def summary(text):
+    """Raises where a summary is more than a heading, paragraphs and a table of text."""
+    assert len(text.encode()) < 1 << 20
+    parser = markdown_it.MarkdownIt("gfm-like", {"linkify": True})
+    wanted = {"heading", "paragraph", "inline", "table", "thead", "tbody", "tr", "th", "td"}
+    for token in parser.parse(text):
+        assert re.sub("_(open|close)$", "", token.type) in wanted, token
+        inside = {t.type for t in token.children or []}
+        assert inside <= {"text", "text_special", "strong_open", "strong_close"}, (inside, token.content)
+    columns = [line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")]
+    assert set(columns) <= {7}, text
+
+
 class Validators:
     def __init__(self, schema, sarif, junit):
         self.json = jsonschema.validators.validator_for(schema)(schema)
@@ -108,6 +145,10 @@ class Validators:
             html5lib.HTMLParser(strict=True).parse(text)
         elif form == "junit":
             self.junit.validate(text)
+        elif form == "github":
+            annotations(text)
+        elif form == "summary":
+            summary(text)
         else:
             getattr(self, form).validate(json.loads(text))
 
@@ -133,12 +174,15 @@ def judge(volta, folder, args):
     """The kinds of reports of one call, which writes all formats at once, and what is wrong with them."""
     seen, wrong = [], []
     with tempfile.TemporaryDirectory() as reports:
-        files = {form: pathlib.Path(reports) / form for form in ("sarif", "junit", "html")}
+        files = {form: pathlib.Path(reports) / form for form in ("json", "sarif", "junit", "html")}
         also = [word for form, file in files.items() for word in ("--also", f"{form}={file}")]
-        ended = subprocess.run([volta, *args, "--format", "json", *also], cwd=folder, capture_output=True)
-        texts = {"json": ended.stdout.decode()}
+        page = pathlib.Path(reports) / "summary"
+        page.touch()
+        env = os.environ | {"GITHUB_STEP_SUMMARY": str(page)}
+        ended = subprocess.run([volta, *args, "--format", "github", *also], cwd=folder, env=env, capture_output=True)
+        texts = {"github": ended.stdout.decode(), "summary": page.read_text()}
         texts |= {form: file.read_text() for form, file in files.items() if file.exists()}
-        for form in ("json", *files):
+        for form in ("github", "summary", *files):
             # A call that cannot be understood has an object only.
             if form not in texts and ended.returncode == 2:
                 continue
@@ -166,6 +210,11 @@ def main():
         place = {"physicalLocation": {"artifactLocation": {"uri": "a b%"}}}
         run = {"tool": {"driver": {"name": "x"}}, "results": [{"message": {"text": "x"}, "locations": [place]}]}
         validate.refuse("sarif", json.dumps({"version": "2.1.0", "runs": [run]}))
+        validate.refuse("github", "::error file=a:b,title=x::y")
+        validate.refuse("github", "::error title=x::50%")
+        validate.refuse("summary", "a [b](https://c)")
+        validate.refuse("summary", "<b>a")
+        validate.refuse("summary", "see www.example.org")
         validate.refuse("junit", "<testsuites><testsuite><testcase/></testsuite></testsuites>")
         validate.refuse("html", "<!doctype html><title>x</title><p></b>")
         validate.refuse("json", '{"schema": "volta/2"}')

@@ -6,18 +6,21 @@
 
 The GitHub action, the GitLab job and the pre-commit hook are read from where they stand, validated by the schemas of the
 package check-jsonschema, and executed with the shells and variables that the services give them: once where the manifest
-passes, once where an entry fails.  Nothing of the services is there: what a step `uses` is not run, only the files that it
+passes, once where an entry fails; the action with the program of a release too, which is a folder here.  Nothing of the services is there: what a step `uses` is not run, only the files that it
 would take are looked for.  volta is built from this tree without optimisation.  Each of the
 three has a home of cargo of its own, hence builds everything: a minute for one, all of them if none is named.
 With `--program` the action's build ends with that program, which must be one of this tree; what it would build is looked at only.
 """
 
+import hashlib
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 import yaml
@@ -117,8 +120,63 @@ def reports(files):
         assert file.stat().st_size > 200, f"{file} is empty"
 
 
+def released(scratch, program, version="v9.9.9"):
+    """A folder with a release that has this program for this machine."""
+    name = f"volta-{version}-{platform.machine()}-unknown-linux-gnu"
+    folder = scratch / "releases" / version
+    folder.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(folder / f"{name}.tar.gz", "w:gz") as archive:
+        archive.add(program, f"{name}/volta")
+    listed = hashlib.sha256((folder / f"{name}.tar.gz").read_bytes()).hexdigest()
+    (folder / "SHA256SUMS").write_text(f"{'0' * 64}  other.tar.gz\n{listed}  {name}.tar.gz\n")
+    return folder
+
+
+def holds(condition, values):
+    """Whether a step is run: comparisons with words, joined by `&&`."""
+    for part in condition.split("&&"):
+        name, operator, word = re.fullmatch(r"\s*([\w.-]+) (==|!=) '([^']*)'\s*", part).groups()
+        if (values.get(name, "") == word) != (operator == "=="):
+            return False
+    return True
+
+
 def github(scratch, source, folder, passes):
-    """The composite action: inputs as the workflow of the page gives them, defaults for the others."""
+    """The action as the workflow of the page has it, which builds; then with releases that are there, damaged, and missing."""
+    ended, ran, temp = act(scratch, source, folder, {})
+    assert ended.returncode == (0 if passes else 1), f"github: exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
+    assert ran == ["Find volta", "Build volta", "Run the manifest"], ran
+    if not passes:
+        assert "::error file=kernels/volta.toml,line=" in ended.stdout, ended.stdout
+    summary = (temp / "summary.md").read_text()
+    assert f"3 passed, {0 if passes else 1} failed" in summary and "| mean-warp | equivalent |" in summary, summary
+
+    if not passes:
+        return
+    release = released(scratch, temp / "volta-program" / "volta")
+    given = {"version": release.name, "mirror": release.parent.as_uri()}
+    ended, ran, _ = act(scratch, source, folder, given)
+    assert ran == ["Find volta", "Run the manifest"] and ended.returncode == 0, (ran, ended)
+    # The action's own tag is a version, and no error where that has no release.
+    ended, ran, _ = act(scratch, source, folder, given | {"version": ""}, ref=release.name)
+    assert ran == ["Find volta", "Run the manifest"], ran
+    ended, ran, _ = act(scratch, source, folder, given | {"version": ""}, ref="v9.9.8")
+    assert ran == ["Find volta", "Build volta", "Run the manifest"], ran
+    ended, ran, _ = act(scratch, source, folder, given | {"version": "v9.9.8"})
+    assert ran == ["Find volta"] and ended.returncode == 1 and "there is no program of v9.9.8" in ended.stdout, ended
+    for version in ("../v9.9.9", "v9 9", "9.9.9"):
+        ended, ran, _ = act(scratch, source, folder, given | {"version": version})
+        assert ran == ["Find volta"] and ended.returncode == 1 and "the version is none" in ended.stdout, ended
+    archive = next(release.glob("*.tar.gz"))
+    archive.write_bytes(archive.read_bytes() + b"\0")
+    ended, ran, temp = act(scratch, source, folder, given)
+    assert ran == ["Find volta"] and ended.returncode == 1 and "is not the one" in ended.stdout, ended
+    assert not (temp / "volta-program" / "volta").exists(), "a damaged program is unpacked"
+
+
+def act(scratch, source, folder, given, ref="main"):
+    """Runs the steps of the composite action, with these inputs beside those of the workflow; how the last one ended, the names
+    of those that were run, and the folder of the runner."""
     path = source / ".github" / "actions" / "volta"
     text = (path / "action.yml").read_text()
     validate("github-actions", text, scratch)
@@ -127,34 +185,49 @@ def github(scratch, source, folder, passes):
     validate("github-workflows", workflow, scratch)
     step = next(s for s in yaml.safe_load(workflow)["jobs"]["kernels"]["steps"] if "volta" in s["uses"])
     assert step["uses"].split("@")[0].removeprefix("OWNER/volta/") == str(path.relative_to(source))
-    temp = scratch / "temp of the runner"
-    inputs = {name: i["default"] for name, i in action["inputs"].items()} | step["with"]
+    temp = pathlib.Path(tempfile.mkdtemp(prefix="temp of the runner ", dir=scratch))
+    (temp / "summary.md").touch()
+    inputs = {name: i["default"] for name, i in action["inputs"].items()} | step["with"] | given
     assert set(inputs) == set(action["inputs"]), "the workflow gives an input that the action has not"
-    values = {f"inputs.{n}": v for n, v in inputs.items()} | {"runner.temp": str(temp), "runner.os": "Linux"}
-    temp.mkdir(exist_ok=True)
-    if not (temp / "volta-build").exists():
-        (temp / "volta-build").symlink_to(TARGET, target_is_directory=True)
+    values = {f"inputs.{n}": v for n, v in inputs.items()}
+    values |= {"runner.temp": str(temp), "runner.os": "Linux", "runner.arch": ARCHITECTURES[platform.machine()]}
+    values |= {"github.action_ref": ref, "github.server_url": (scratch / "none").as_uri(), "github.action_repository": "OWNER/volta"}
+    (temp / "volta-build").symlink_to(TARGET, target_is_directory=True)
 
     def fill(value):
         return re.sub(r"\$\{\{ *([\w.-]+) *\}\}", lambda m: values[m[1]], str(value))
 
-    base = {k: v for k, v in os.environ.items() if k != "CARGO_TARGET_DIR"}
+    base = {k: v for k, v in os.environ.items() if k not in ("CARGO_TARGET_DIR", "VOLTA_CACHE_KEY")}
     base |= {"GITHUB_ACTION_PATH": str(path), "RUNNER_TEMP": str(temp), "GITHUB_WORKSPACE": str(folder), "CI": "true"}
-    code = 0
+    base |= {"RUNNER_OS": values["runner.os"], "RUNNER_ARCH": values["runner.arch"], "GITHUB_STEP_SUMMARY": str(temp / "summary.md")}
+    ran = []
     for s in action["runs"]["steps"]:
-        if "run" not in s:
+        if "run" not in s or not holds(s.get("if", "inputs.manifest != ''"), values):
             continue
         assert s["shell"] == "bash"
-        env = base | {k: fill(v) for k, v in s.get("env", {}).items()}
+        told = temp / "output"
+        told.write_text("")
+        env = base | {k: fill(v) for k, v in s.get("env", {}).items()} | {"GITHUB_OUTPUT": str(told)}
+        ran.append(s["name"])
         ended = shell(fill(s["run"]), folder, env, ["--noprofile", "--norc", "-eo", "pipefail"])
-        code = ended.returncode
-        if code:
+        for line in told.read_text().splitlines():
+            name, _, value = line.partition("=")
+            values[f"steps.{s['id']}.outputs.{name}"] = value
+        if ended.returncode:
             break
-    assert (code == 0) == passes and code in (0, 1), f"github: exit {code}\n{ended.stdout}\n{ended.stderr}"
-    assert "4 passed" not in ended.stdout and "3 passed" in ended.stdout, ended.stdout
-    upload = next(s for s in action["runs"]["steps"] if "upload-sarif" in s.get("uses", ""))
-    html = pathlib.Path(fill(action["outputs"]["html"]["value"]))
-    reports([html, html.with_suffix(".xml"), pathlib.Path(fill(upload["with"]["sarif_file"]))])
+    if ran[-1] == "Run the manifest":
+        assert "4 passed" not in ended.stdout and "3 passed" in ended.stdout, ended.stdout
+        upload = next(s for s in action["runs"]["steps"] if "upload-sarif" in s.get("uses", ""))
+        html = pathlib.Path(fill(action["outputs"]["html"]["value"]))
+        reports([html, html.with_suffix(".xml"), pathlib.Path(fill(upload["with"]["sarif_file"]))])
+        # What is kept has one name for each program.
+        for s in action["runs"]["steps"]:
+            if "cache" in s.get("uses", ""):
+                assert fill(s["with"]["key"]).startswith(("volta-program-Linux-", "volta-results-Linux-")), s
+    return ended, ran, temp
+
+
+ARCHITECTURES = {"x86_64": "X64", "aarch64": "ARM64"}
 
 
 def gitlab(scratch, source, folder, passes):

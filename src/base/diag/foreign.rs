@@ -239,6 +239,22 @@ pub fn toml(text: &str) -> String {
     out
 }
 
+/// Punctuation that Markdown and its extensions on GitHub (tables, links that nothing marks, mentions, formulas) leave as
+/// it is inside of a line.
+const PLAIN: &str = "'\",-/;=?%";
+
+/// A name or a sentence as Markdown shows it, on one line of bounded length: it opens no link, no element and no cell of a table.
+pub fn markdown(text: &str) -> String {
+    let mut out = String::new();
+    for c in visible(text).chars() {
+        if c.is_ascii_punctuation() && !PLAIN.contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
 /// A path as a URI reference (RFC 3986): relative as it is, absolute with the scheme `file`.
 pub fn uri(path: &str) -> String {
     let mut out = String::new();
@@ -368,6 +384,29 @@ mod tests {
     fn lines_of_windows_are_drawn() {
         assert_eq!(drawn("\tret;\r\n}\r"), "\tret;\n}");
         assert_eq!(drawn("a\rb\u{9b}"), "a\\u{d}b\\u{9b}");
+    }
+
+    #[test]
+    fn markdown_has_no_meaning() {
+        assert_eq!(markdown("a-b/c.ptx:3, 50%"), "a-b/c\\.ptx\\:3, 50%");
+        for text in [
+            "[x](https://y)",
+            "<b>&amp;",
+            "a|b",
+            "`c`",
+            "www.x.org",
+            "#1 @x $y$ ~z~ *q* _r_ !",
+        ] {
+            let shown = markdown(text);
+            let marks: Vec<&str> = shown.split('\\').collect();
+            let is_plain = |part: &&str| {
+                let mut rest = part.chars().skip(1);
+                rest.all(|c| !c.is_ascii_punctuation() || PLAIN.contains(c))
+            };
+            assert!(marks[1..].iter().all(is_plain), "{shown}");
+            assert_eq!(shown.replace('\\', ""), text);
+        }
+        assert!(!markdown("a\nb|\r").contains(['\n', '\r']));
     }
 
     #[test]

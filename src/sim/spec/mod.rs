@@ -19,7 +19,6 @@ pub mod facts;
 mod field_type;
 mod fit;
 mod flags;
-pub mod init;
 pub mod launch;
 pub mod layers;
 pub mod limits;
