@@ -1,4 +1,4 @@
-//! What the registry says about a kind, for people: `volta explain`.
+//! What the registry says about a kind, and what a verdict or a heading of a report means, for people: `volta explain`.
 
 use std::fmt::Write;
 
@@ -6,6 +6,7 @@ use crate::answer::tables::{AboutRuns, Tables};
 use crate::answer::{About, ErrorKind, Failure, Family, kinds, protocols};
 
 use super::identities::page;
+use super::words::{self, HEADING, VERDICT, Word};
 
 /// Families in the order in which they are listed.
 const FAMILIES: [Family; 5] = [
@@ -25,7 +26,7 @@ const BITS: &str = "bits";
 /// The word of the table of reasons to run something again.
 const RUNS: &str = "runs";
 
-/// Everything about the kinds that have a word, or the table that has it.
+/// Everything about the verdict, the heading or the kinds that have a word, or the table that has it.
 pub fn kind(word: &str, tables: &Tables) -> Result<String, Failure> {
     match word {
         PROTOCOLS => return Ok(rules()),
@@ -34,13 +35,16 @@ pub fn kind(word: &str, tables: &Tables) -> Result<String, Failure> {
         _ => {}
     }
     let all = kinds::all();
-    let found: Vec<String> = all.iter().filter(|k| k.word == word).map(show).collect();
+    let said = words::all().filter(|w| w.word == word).map(Shown::from);
+    let kinds = all.iter().filter(|k| k.word == word).map(Shown::from);
+    let found: Vec<String> = said.chain(kinds).map(Shown::page).collect();
     if !found.is_empty() {
         return Ok(found.join("\n"));
     }
     let words: Vec<&str> = all
         .iter()
         .map(|k| k.word)
+        .chain(words::all().map(|w| w.word))
         .chain([PROTOCOLS, BITS, RUNS])
         .collect();
     let near = match kinds::near(word, &words).as_slice() {
@@ -51,19 +55,57 @@ pub fn kind(word: &str, tables: &Tables) -> Result<String, Failure> {
     Err(Failure::new(ErrorKind::Usage, message))
 }
 
-fn show(k: &About) -> String {
-    let mut out = format!(
-        "{} ({})\n\n{}\n{}\n\nExample:\n",
-        k.word, k.family, k.says, k.means
-    );
-    // Writing to a string cannot fail.
-    for line in k.example.lines() {
-        let _ = writeln!(out, "    {line}");
+/// What the page of a word shows.
+struct Shown {
+    word: &'static str,
+    family: String,
+    says: &'static str,
+    means: &'static str,
+    example: &'static str,
+    hint: Option<&'static str>,
+}
+
+impl From<&About> for Shown {
+    fn from(k: &About) -> Shown {
+        Shown {
+            word: k.word,
+            family: k.family.to_string(),
+            says: k.says,
+            means: k.means,
+            example: k.example,
+            hint: k.hint,
+        }
     }
-    if let Some(hint) = k.hint {
-        let _ = writeln!(out, "\nWhat to do: {hint}");
+}
+
+impl From<Word> for Shown {
+    fn from(w: Word) -> Shown {
+        Shown {
+            word: w.word,
+            family: w.family.to_string(),
+            says: w.says,
+            means: w.means,
+            example: w.example,
+            hint: Some(w.hint),
+        }
     }
-    out
+}
+
+impl Shown {
+    fn page(self) -> String {
+        let mut out = format!(
+            "{} ({})\n\n{}\n{}\n\nExample:\n",
+            self.word, self.family, self.says, self.means
+        );
+        // Writing to a string cannot fail.
+        for line in self.example.lines() {
+            let _ = writeln!(out, "    {line}");
+        }
+        if let Some(hint) = self.hint {
+            let _ = writeln!(out, "\nWhat to do: {hint}");
+        }
+        out
+    }
 }
 
 /// The rules that pipelines of Hopper and Blackwell keep.
@@ -103,6 +145,12 @@ pub fn list() -> String {
     let all = kinds::all();
     let width = all.iter().map(|k| k.word.len()).max().unwrap_or(0);
     let mut out = String::new();
+    for family in [VERDICT, HEADING] {
+        let _ = writeln!(out, "{family}");
+        for w in words::all().filter(|w| w.family == family) {
+            let _ = writeln!(out, "  {:<width$}  {}", w.word, w.says);
+        }
+    }
     for family in FAMILIES {
         let _ = writeln!(out, "{family}");
         for k in all.iter().filter(|k| k.family == family) {

@@ -14,3 +14,4 @@ mod roots;
 mod rounding;
 pub mod sarif;
 pub mod summary;
+mod words;

@@ -14,6 +14,7 @@ mod ci;
 mod contents;
 mod coverage;
 mod cuda;
+mod docs;
 mod every_launch;
 mod foreign;
 mod formats;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs what the README tells others to put into their pipelines, as it stands, in the repository of a user.
+"""Runs what `src/docs/ci.md` tells others to put into their pipelines, as it stands, in the repository of a user.
 
     python3 -m venv target/outside && target/outside/bin/pip install -r tests/outside/requirements.txt
     target/outside/bin/python tests/outside/pipelines.py [--program PATH] [github] [gitlab] [pre-commit]
@@ -62,7 +62,7 @@ def user(folder, passes):
     (folder / "kernels").mkdir(parents=True, exist_ok=True)
     for file in (ROOT / "kernels" / "guide").glob("*.ptx"):
         shutil.copy(file, folder / "kernels")
-    manifest = max(blocks("toml"), key=len)
+    manifest = (ROOT / "kernels" / "guide" / "volta.toml").read_text()
     if not passes:
         manifest += '\n[[race]]\nname = "not so"\nkernel = "mean.ptx"\nthreads = 256\nexpect = "defective"\n'
     (folder / "kernels" / "volta.toml").write_text(manifest)
@@ -72,12 +72,12 @@ def user(folder, passes):
 
 
 def blocks(kind):
-    """Indented blocks of the README, by what they begin with."""
-    first = {"github": "jobs:", "gitlab": "kernels:", "pre-commit": "repos:", "toml": "[defaults]"}[kind]
-    text = (ROOT / "README.md").read_text()
-    found = [re.sub("^    ", "", b, flags=re.M) for b in re.findall(r"(?:^    .*\n(?:\n(?=    ))?)+", text, re.M)]
+    """Fenced blocks of the page, by what they begin with."""
+    first = {"github": "jobs:", "gitlab": "kernels:", "pre-commit": "repos:"}[kind]
+    text = (ROOT / "src" / "docs" / "ci.md").read_text()
+    found = re.findall(r"^```yaml\n(.*?)^```$", text, re.M | re.S)
     found = [b for b in found if b.startswith(first)]
-    assert found, f"the README has no block that begins with {first}"
+    assert found, f"the page has no block that begins with {first}"
     return found
 
 
@@ -142,7 +142,7 @@ def holds(condition, values):
 
 
 def github(scratch, source, folder, passes):
-    """The action as the workflow of the README has it, which builds; then with releases that are there, damaged, and missing."""
+    """The action as the workflow of the page has it, which builds; then with releases that are there, damaged, and missing."""
     ended, ran, temp = act(scratch, source, folder, {})
     assert ended.returncode == (0 if passes else 1), f"github: exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
     assert ran == ["Find volta", "Build volta", "Run the manifest"], ran
