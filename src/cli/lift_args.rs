@@ -18,7 +18,7 @@ Exit status: 0 lifted, 1 defective or denied, 2 input error, 3 unknown";
 /// `volta lift`.
 #[derive(Debug, Args)]
 pub(crate) struct LiftArgs {
-    /// PTX of the kernel.
+    /// The kernel, in PTX or CUDA.
     pub kernel: PathBuf,
     /// Entry function: its name, or a part that no other has.
     #[arg(long, value_name = "NAME")]

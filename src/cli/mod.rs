@@ -30,7 +30,7 @@ pub(crate) mod paste;
 pub(crate) mod several;
 pub(crate) mod shared;
 
-/// Proves that an optimized GPU kernel (PTX) computes what its reference computes.
+/// Proves that an optimized GPU kernel (PTX or CUDA) computes what its reference computes.
 #[derive(Debug, Parser)]
 #[command(name = "volta", version, about, after_help = EXAMPLES, max_term_width = 120)]
 pub(crate) struct Cli {
@@ -41,7 +41,7 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  volta check naive.ptx fast.ptx --threads 128 --grid 8 --arg 2=1024
+  volta check naive.cu fast.cu --threads 128 --grid 8 --arg n=1024
   volta race kernel.ptx --threads 256 --arg 0=in:f32[1024] --deny warnings
   volta gate volta.toml --also sarif=volta.sarif --also html=volta.html
   volta explain data-race
@@ -54,7 +54,8 @@ Exit status:
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
-  volta check naive.ptx fast.ptx --threads 128
+  volta check naive.cu fast.cu --threads 128 --arg n=128
+  volta check kernels.cu --ref-entry 'scale<128>' --opt-entry 'scale<256>' --ref-block 128 --opt-block 256
   volta check naive.ptx fast.ptx --ref-block 32 --opt-block 128 --opt-grid 4 --arg 0=in:f32[64,64] --arg 1=out:f32[64]
   volta check naive.ptx fast.ptx --threads 128 --arg 2=1024 --deny narrower,partial-grid --json
 
@@ -238,8 +239,8 @@ impl Command {
 /// `volta check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// PTX of the reference and of the optimized kernel; with --formula of the optimized kernel alone.
-    #[arg(required = true, num_args = 1..=2, value_names = ["REF.ptx", "OPT.ptx"])]
+    /// The reference and the optimized kernel, in PTX or CUDA; one file that holds both; with --formula the optimized kernel alone.
+    #[arg(required = true, num_args = 1..=2, value_names = ["REF", "OPT"])]
     pub files: Vec<PathBuf>,
     /// What the kernel should compute, e.g. 'y[i] = 2*x[i]', or @FILE: the reference instead of a kernel.
     #[arg(long, value_name = "TEXT|@FILE")]
@@ -261,7 +262,7 @@ pub(crate) struct CheckArgs {
 /// `volta race`.
 #[derive(Debug, Args)]
 pub(crate) struct RaceArgs {
-    /// PTX of the kernel.
+    /// The kernel, in PTX or CUDA.
     pub kernel: PathBuf,
     /// Entry function: its name, or a part that no other has.
     #[arg(long, value_name = "NAME")]
@@ -282,7 +283,7 @@ pub(crate) struct RaceArgs {
 /// `volta run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// PTX of the kernel.
+    /// The kernel, in PTX or CUDA.
     pub kernel: PathBuf,
     /// Entry function: its name, or a part that no other has.
     #[arg(long, value_name = "NAME")]
@@ -352,7 +353,7 @@ pub(crate) struct ServeArgs {
 /// `volta init`.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// PTX files.
+    /// Files of PTX or CUDA.
     #[arg(required = true)]
     pub kernels: Vec<PathBuf>,
 }
@@ -360,7 +361,7 @@ pub(crate) struct InitArgs {
 /// `volta dump`.
 #[derive(Debug, Args)]
 pub(crate) struct DumpArgs {
-    /// PTX files.
+    /// Files of PTX or CUDA.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Which stage.

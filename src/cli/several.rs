@@ -23,8 +23,8 @@ pub(crate) struct BitsArgs {
 /// `volta classes`.
 #[derive(Debug, Args)]
 pub(crate) struct ClassesArgs {
-    /// PTX of two kernels or more, or one manifest whose [[classes]] are run.
-    #[arg(required = true, value_names = ["KERNEL.ptx... | volta.toml"])]
+    /// Two kernels or more, in PTX or CUDA, or one manifest whose [[classes]] are run.
+    #[arg(required = true, value_names = ["KERNEL... | volta.toml"])]
     pub files: Vec<PathBuf>,
     /// Entry function: its name, or a part that no other has.
     #[arg(long, value_name = "NAME")]
@@ -49,7 +49,7 @@ pub(crate) struct StepsArgs {
 /// `volta rows`.
 #[derive(Debug, Args)]
 pub(crate) struct RowsArgs {
-    /// PTX of the kernel.
+    /// The kernel, in PTX or CUDA.
     pub kernel: PathBuf,
     /// Which rows of outputs are made of which rows of inputs, e.g. 'y[i,*] of x[i,*], r[i]'.
     #[arg(long, value_name = "OUTPUTS of INPUTS")]
