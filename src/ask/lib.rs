@@ -27,6 +27,7 @@ pub mod found;
 pub mod input;
 pub mod instances;
 pub mod lift;
+mod mended;
 pub mod prepared;
 pub mod race;
 pub mod rounding;

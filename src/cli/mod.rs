@@ -22,6 +22,7 @@ use volta::spec::binding::Key;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple};
 
 mod any;
+pub(crate) mod asking;
 pub(crate) mod command_lines;
 mod lift_args;
 pub(crate) mod number_args;
@@ -252,6 +253,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub numbers: NumberArgs,
     #[command(flatten)]
+    pub sizes: any::CoverArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 
@@ -268,6 +271,8 @@ pub(crate) struct RaceArgs {
     pub deterministic: bool,
     #[command(flatten)]
     pub every: any::AnyArgs,
+    #[command(flatten)]
+    pub sizes: any::CoverArgs,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -499,6 +504,10 @@ impl Flags for CheckArgs {
         }
     }
 
+    fn covers(&self) -> bool {
+        self.sizes.cover
+    }
+
     fn targets(&self) -> Targets<'_> {
         Targets {
             certificate: self.numbers.certificate.as_deref(),
@@ -529,6 +538,10 @@ impl Flags for RaceArgs {
             deterministic: self.deterministic.then_some(true),
             ..self.common().settings()?
         })
+    }
+
+    fn covers(&self) -> bool {
+        self.sizes.cover
     }
 
     fn common(&self) -> Common<'_> {

@@ -11,3 +11,4 @@ pub mod junit;
 mod place;
 mod rounding;
 pub mod sarif;
+mod sources;
