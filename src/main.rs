@@ -1,6 +1,6 @@
 //! Input, output and exit codes of the `volta` executable.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -16,22 +16,21 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use volta::answer::gate::GateReport;
 use volta::answer::{Answer, EXIT_ERROR, ErrorKind, Failure, schema};
-use volta::ask::Held;
 use volta::compile::Nvcc;
 use volta::diag::foreign::{listing, styled, whole};
 use volta::gate::cache::Cache;
 use volta::input::{Compile, Files};
 use volta::report::{self, explain, human};
 use volta::spec::{Layers, Settings, Sizes, limits};
-use volta::spec_file::SpecFile;
 use volta::steps::{StepsReport, steps};
-use volta::{ask, cache, dump, gate, init, instances, progress, serve};
+use volta::{cache, dump, gate, init, progress, serve};
 
 mod cli;
 
+use cli::asking::{self, Specs};
 use cli::command_lines::{self, Line};
 use cli::outputs::Outputs;
-use cli::shared::{Flags, Format};
+use cli::shared::Format;
 use cli::{Cli, Command, DumpArgs, GateArgs, Question, ServeArgs, Stage};
 
 /// Stack of the threads that work; nothing recurses over terms, but a debug build of a parser or a
@@ -85,7 +84,10 @@ fn main() -> ExitCode {
     };
     let outputs = Outputs::of(cli.command.output());
     let written = result.and_then(|(done, code)| {
-        outputs.write(|format| done.text(format))?;
+        outputs.write(|format| match format {
+            Format::Human if outputs.quiet => done.verdict(),
+            format => done.text(format),
+        })?;
         outputs.summarise(|| done.summary())?;
         Ok(code)
     });
@@ -150,6 +152,26 @@ impl Done {
     }
 }
 
+impl Done {
+    /// The line of its text that holds the verdict; a text of another kind is that text.
+    fn verdict(&self) -> String {
+        let text = self.text(Format::Human);
+        let line = match self {
+            Done::Own(_) | Done::Text(_) => return text,
+            // A paragraph may be broken: the verdict ends where it does.
+            Done::Answer(_) => {
+                let mut lines = text.lines().enumerate();
+                let end = lines.find(|(i, l)| *i > 0 && !l.starts_with("    "));
+                let end = end.map_or(usize::MAX, |(i, _)| i);
+                let lines: Vec<&str> = text.lines().take(end).map(str::trim).collect();
+                lines.join(" ")
+            }
+            Done::Gate(_) | Done::Steps(_) => text.lines().last().unwrap_or("").to_string(),
+        };
+        line + "\n"
+    }
+}
+
 /// Runs a command; the result is what to print and the exit status.
 fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
     let command = match lines {
@@ -167,7 +189,10 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         Command::Ask(q) => match q.flags().manifest() {
             Some(manifest) => run_entries(q, manifest),
             None => {
-                let answer = answer(lines, command.name())?;
+                let answer = match q.flags().covers() {
+                    true => asking::covered(lines, command.name())?,
+                    false => asking::answer(lines, command.name())?,
+                };
                 let code = answer.exit();
                 Ok((Done::Answer(Box::new(answer)), code))
             }
@@ -210,89 +235,6 @@ fn compiler() -> Arc<dyn Compile> {
 fn given<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Files {
     let paths = paths.into_iter().map(PathBuf::as_path);
     Files::given(paths).compiling(compiler())
-}
-
-/// The answer to the question of a command, at each of its sizes.
-fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
-    let questions = lines.iter().filter_map(|l| l.cli.command.question());
-    let questions: Vec<&Question> = questions.collect();
-    let flags: Vec<&dyn Flags> = questions.iter().map(|q| q.flags()).collect();
-    let Some(question) = questions.first().map(|q| q.asked()) else {
-        let message = "there is no instance to run";
-        return Err(Failure::new(ErrorKind::Usage, message));
-    };
-    let files = given(flags.iter().flat_map(|f| f.common().files));
-    let specs = Specs::default();
-    let asked = |i: usize| -> Result<Vec<Settings>, Failure> {
-        let sizes = &lines[i].sizes;
-        let mut layers = specs.settings(flags[i].common().bind.spec.as_deref(), sizes)?;
-        let own = flags[i].settings();
-        let mut own = own.map_err(|message| Failure::new(ErrorKind::Usage, message))?;
-        own.sizes = sizes.clone();
-        layers.push(own);
-        Ok(layers)
-    };
-    cli::number_args::apart(flags.iter().filter_map(|f| f.targets().certificate))?;
-    let bar = spinner(name);
-    // Asks about some of the instances; what is written is of the first.
-    let ask = |all: &[usize]| {
-        let instances = all.iter().map(|&i| asked(i));
-        let instances: Vec<Vec<Settings>> = instances.collect::<Result<_, _>>()?;
-        let instances: Vec<Vec<&Settings>> = instances.iter().map(|i| i.iter().collect()).collect();
-        let instances: Vec<Layers> = instances.iter().map(|i| Layers(i)).collect();
-        let first = all.first().map(|&i| flags[i].targets());
-        let held = Held {
-            to: first.unwrap_or_default(),
-            ..Held::new(&files)
-        };
-        question.ask(&instances, &held)
-    };
-    let smallest = (0..lines.len()).min_by_key(|&i| lines[i].sizes.total());
-    let judge = |i: usize| match question.sizes() {
-        ask::Sizes::BesideSmallest => ask(&[i, smallest.unwrap_or(i)]),
-        ask::Sizes::Each | ask::Sizes::Together => ask(&[i]),
-    };
-    if question.sizes() == ask::Sizes::Together {
-        let all: Vec<usize> = (0..lines.len()).collect();
-        let answer = ask(&all);
-        bar.finish_and_clear();
-        return answer;
-    }
-    // The memory limit of a command that does one thing is that of the process.
-    let limit = |layers: Vec<Settings>| layers.iter().rev().find_map(|s| s.memory_limit);
-    limits::limit_process(asked(0).ok().and_then(limit));
-    let sizes: Vec<Sizes> = lines.iter().map(|l| l.sizes.clone()).collect();
-    let answer = instances::answer(name, &sizes, &judge);
-    bar.finish_and_clear();
-    answer
-}
-
-/// Spec files by path, each read once.
-#[derive(Default)]
-struct Specs(Mutex<HashMap<PathBuf, SpecFile>>);
-
-impl Specs {
-    /// The layers of settings of one instance.
-    fn settings(&self, path: Option<&Path>, sizes: &Sizes) -> Result<Vec<Settings>, Failure> {
-        let Some(path) = path else {
-            return Ok(Vec::new());
-        };
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = match known.get(path) {
-            Some(file) => file.clone(),
-            None => {
-                let file = SpecFile::read(path)?;
-                known.insert(path.to_path_buf(), file.clone());
-                file
-            }
-        };
-        drop(known);
-        if file.lists()?.names().any(|n| !sizes.0.contains_key(n)) {
-            let message = "a spec file that --for chooses cannot have `for`";
-            return Err(Failure::new(ErrorKind::Manifest, message));
-        }
-        file.settings(sizes)
-    }
 }
 
 /// The manual page of volta or of one of its commands.

@@ -662,6 +662,7 @@ pub(crate) fn counted<R: AsMut<Report>>(
     let (answer, spent) = work::within(options.budget, answer);
     let mut answer = answer?;
     let report = answer.as_mut();
+    report.allow(&options.allow);
     report.deny(&options.deny);
     let stats = &mut report.stats;
     (stats.work, stats.runs) = (spent.units, explore::counts(&spent.runs));

@@ -10,8 +10,10 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::answer::coverage::Proposal;
 use crate::answer::{
-    Answer, AtSize, ErrorKind, Failure, GateResult, Instance, Report, WarningKind, coverage,
+    Answer, AtSize, ErrorKind, Failure, Finding, GateResult, Instance, Part, Report, WarningKind,
+    coverage,
 };
 use crate::spec::Sizes;
 
@@ -30,13 +32,58 @@ pub fn answer(
     {
         return judge(0);
     }
+    merge(command, each(sizes, judge)?)
+}
+
+/// The answers of all instances.
+pub fn each(
+    sizes: &[Sizes],
+    judge: &(dyn Fn(usize) -> Result<Answer, Failure> + Sync),
+) -> Result<Vec<AtSize>, Failure> {
     let results = side_by_side(sizes.len(), judge)?;
-    let parts = sizes.iter().zip(results);
-    let parts = parts.map(|(sizes, result)| AtSize {
+    let parts = sizes.iter().zip(results).map(|(sizes, result)| AtSize {
         sizes: sizes.clone(),
         result,
     });
-    merge(command, parts.collect())
+    Ok(parts.collect())
+}
+
+/// The answer of a command with those at the sizes that it proposes. One of them that cannot be run, such as contents that
+/// have the length that they have, is told beside the others.
+pub fn cover(
+    command: &str,
+    first: Answer,
+    proposals: &[Proposal],
+    more: Vec<AtSize>,
+) -> Result<Answer, Failure> {
+    let now = proposals.iter().map(|p| (p.name.clone(), p.now));
+    let mut parts = vec![AtSize {
+        sizes: Sizes(now.collect()),
+        result: Ok(first),
+    }];
+    let mut notes = Vec::new();
+    for part in more {
+        match &part.result {
+            Ok(_) => parts.push(part),
+            Err(failure) => notes.push(format!("{} was not run: {failure}", part.sizes)),
+        }
+    }
+    let mut out = merge(command, parts)?;
+    note(&mut out, notes);
+    Ok(out)
+}
+
+/// Adds notes to an answer, and to the part that stands for it.
+pub fn note(answer: &mut Answer, notes: Vec<String>) {
+    let notes = notes.into_iter();
+    let notes = notes.map(|n| Finding::new(Part::Kernel, WarningKind::Note, n));
+    let notes: Vec<Finding<WarningKind>> = notes.collect();
+    let sizes = Sizes(answer.report.sizes.clone());
+    let part = answer.parts.iter_mut().find(|p| p.sizes == sizes);
+    if let Some(Ok(part)) = part.map(|p| &mut p.result) {
+        part.report.warnings.extend(notes.iter().cloned());
+    }
+    answer.report.warnings.extend(notes);
 }
 
 /// The results of all instances, at most as many at a time as there are threads.

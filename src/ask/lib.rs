@@ -28,6 +28,7 @@ pub mod init;
 pub mod input;
 pub mod instances;
 pub mod lift;
+mod mended;
 pub mod prepared;
 pub mod race;
 pub mod rounding;

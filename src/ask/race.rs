@@ -20,6 +20,7 @@ use crate::grid::Subject;
 use crate::grid::sequence::{self, Ended};
 use crate::input::{self, Files, Lowered};
 use crate::kernel::Fmt;
+use crate::mended;
 use crate::number::{Decoded, decode};
 use crate::rounding::schedules::same_bits;
 use crate::sim::Side;
@@ -28,7 +29,14 @@ use crate::trial;
 
 /// Looks at one kernel, or at the launches of a sequence, as the layers of settings say.
 pub fn race(layers: Layers, files: &Files) -> Result<Report, Failure> {
-    counted(layers, || raced(layers, files))
+    let start = Instant::now();
+    let mut report = counted(layers, || raced(layers, files))?;
+    if !layers.options()?.any {
+        mended::advise(&mut report, (layers, files), start, |files| {
+            raced(layers, files).ok()
+        });
+    }
+    Ok(report)
 }
 
 fn raced(layers: Layers, files: &Files) -> Result<Report, Failure> {

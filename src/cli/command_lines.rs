@@ -9,6 +9,7 @@ use std::path::Path;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Error, Parser};
 
+use volta::answer::coverage::Proposal;
 use volta::spec::sizes::fill;
 use volta::spec::{Lists, Sizes};
 use volta::spec_file::SpecFile;
@@ -21,6 +22,39 @@ pub(crate) struct Line {
     pub sizes: Sizes,
     /// Its command line.
     pub cli: Cli,
+    /// Flags that stand above those of the command line.
+    pub over: Option<Cli>,
+}
+
+/// The instances of a command line at the sizes that are proposed for it.
+pub(crate) fn proposed(
+    argv: &[OsString],
+    line: &Line,
+    proposals: &[Proposal],
+) -> Result<Vec<Line>, Error> {
+    let question = line.cli.command.question();
+    let files = question.map_or(&[][..], |q| q.flags().common().files);
+    let mut out: Vec<Line> = Vec::new();
+    for p in proposals {
+        let mut above: Vec<OsString> = vec!["volta".into(), line.cli.command.name().into()];
+        // A file that is given to a check alone is compared with a formula.
+        if let ("check", [_]) = (line.cli.command.name(), files) {
+            above.extend(["--formula".into(), "0".into()]);
+        }
+        let values: Vec<String> = p.values.iter().map(i64::to_string).collect();
+        above.push(format!("--for={}={}", p.name, values.join(",")).into());
+        above.extend(p.flags.iter().flatten().map(OsString::from));
+        above.push("--".into());
+        above.extend(files.iter().map(OsString::from));
+        for above in read(&above)? {
+            out.push(Line {
+                sizes: above.sizes,
+                cli: Cli::try_parse_from(argv)?,
+                over: Some(above.cli),
+            });
+        }
+    }
+    Ok(out)
 }
 
 /// The instances of a command line, at least one.
@@ -49,7 +83,11 @@ pub(crate) fn read(argv: &[OsString]) -> Result<Vec<Line>, Error> {
                 .output()
                 .map(|o| (o.output.clone(), o.also.clone()))
         };
-        let line = Line { sizes, cli };
+        let line = Line {
+            sizes,
+            cli,
+            over: None,
+        };
         if out.first().is_some_and(|first| to(first) != to(&line)) {
             return Err(refuse(
                 "one report is written: --output cannot depend on --for".into(),

@@ -22,6 +22,7 @@ use volta::spec::binding::Key;
 use volta::spec::manifest::{ArgText, Cta, Settings, Side, Triple};
 
 mod any;
+pub(crate) mod asking;
 pub(crate) mod command_lines;
 mod lift_args;
 pub(crate) mod number_args;
@@ -256,6 +257,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub numbers: NumberArgs,
     #[command(flatten)]
+    pub sizes: any::CoverArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 
@@ -272,6 +275,8 @@ pub(crate) struct RaceArgs {
     pub deterministic: bool,
     #[command(flatten)]
     pub every: any::AnyArgs,
+    #[command(flatten)]
+    pub sizes: any::CoverArgs,
     #[command(flatten)]
     pub launch: LaunchArgs,
     #[command(flatten)]
@@ -507,6 +512,10 @@ impl Flags for CheckArgs {
         }
     }
 
+    fn covers(&self) -> bool {
+        self.sizes.cover
+    }
+
     fn targets(&self) -> Targets<'_> {
         Targets {
             certificate: self.numbers.certificate.as_deref(),
@@ -537,6 +546,10 @@ impl Flags for RaceArgs {
             deterministic: self.deterministic.then_some(true),
             ..self.common().settings()?
         })
+    }
+
+    fn covers(&self) -> bool {
+        self.sizes.cover
     }
 
     fn common(&self) -> Common<'_> {

@@ -15,6 +15,8 @@ pub(crate) struct Outputs {
     pub format: Format,
     file: Option<PathBuf>,
     pub also: Vec<(Format, PathBuf)>,
+    /// People are told the verdict alone.
+    pub quiet: bool,
 }
 
 impl Outputs {
@@ -23,6 +25,7 @@ impl Outputs {
             format: a.format(),
             file: a.output.clone(),
             also: a.also.clone(),
+            quiet: a.quiet,
         })
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
 
+use volta::answer::Allow;
 use volta::ask::Targets;
 use volta::spec::Build;
 use volta::spec::binding::{parse_arg, parse_map};
@@ -36,6 +37,11 @@ pub(crate) trait Flags: Sync {
 
     /// What all of these have.
     fn common(&self) -> Common<'_>;
+
+    /// Whether the sizes that thin coverage proposes are run too.
+    fn covers(&self) -> bool {
+        false
+    }
 
     /// Where parts of the answer are written.
     fn targets(&self) -> Targets<'_> {
@@ -166,6 +172,13 @@ pub(crate) struct OutputArgs {
     /// Kinds of warnings that make the exit status 1; `warnings` is all of them.
     #[arg(long, value_name = "KIND,...", value_delimiter = ',', value_parser = warning_kind)]
     pub deny: Vec<String>,
+    /// Warnings that are counted and not shown, and that --deny does not see: of a kind, in a file or at a line of it
+    /// (repeatable).
+    #[arg(long, value_name = "KIND[@FILE[:LINE]]", value_parser = Allow::parse)]
+    pub allow: Vec<Allow>,
+    /// Print the line with the verdict alone.
+    #[arg(long)]
+    pub quiet: bool,
     /// Number of threads that volta uses.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
@@ -193,6 +206,7 @@ impl OutputArgs {
             budget: self.budget,
             memory_limit: self.memory_limit,
             deny: self.deny.clone(),
+            allow: self.allow.clone(),
             ..Settings::default()
         }
     }
@@ -339,6 +353,7 @@ pub(crate) fn settings(
         budget: output.and_then(|o| o.budget),
         memory_limit: output.and_then(|o| o.memory_limit),
         deny: output.map_or_else(Vec::new, |o| o.deny.clone()),
+        allow: output.map_or_else(Vec::new, |o| o.allow.clone()),
         ..Settings::default()
     })
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::answer::gate::Place;
-use crate::answer::{DefectKind, ErrorKind, Failure, Kind};
+use crate::answer::{Allow, DefectKind, ErrorKind, Failure, Kind};
 use crate::ask::{QUESTIONS, Question};
 use crate::diag::{Diagnostic, Source, Span, visible};
 use crate::input;
@@ -202,6 +202,12 @@ fn problem(question: &dyn Question, all: &Entry) -> Option<String> {
         return Some(format!(
             "`{word}` is not a kind of defect; it is one of {words}"
         ));
+    }
+    let mut allows = all.instances.iter().flatten().flat_map(|s| &s.allow);
+    let is_told = |a: &Allow| a.reason.as_ref().is_some_and(|r| !r.trim().is_empty());
+    if let Some(allow) = allows.find(|a| !is_told(a)) {
+        let word = allow.kind.name();
+        return Some(format!("`allow` of `{word}` needs a `reason`"));
     }
     let layers = all.instances.iter().flatten();
     let denies = layers.flat_map(|s: &Settings| &s.deny);

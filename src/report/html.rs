@@ -5,6 +5,7 @@
 //! preference, and columns fold into one on a narrow screen. The lines around a place are read from its file.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -15,10 +16,12 @@ use crate::answer::{
 };
 
 use super::human::show_time;
+use super::sources::Sources;
+use crate::diag::Source;
 use crate::diag::foreign::{lines, plain};
 
 /// Lines before and after a place.
-const AROUND: usize = 4;
+const AROUND: u32 = 4;
 /// Inputs of a counterexample that are shown.
 const INPUTS: usize = 200;
 /// Threads of a picture.
@@ -176,7 +179,9 @@ fn body(r: &Report, files: &mut Files) -> Markup {
         @if !r.outputs.compared().is_empty() { (outputs(r.outputs.compared())) }
         (findings(&r.defects, ("Defects", "bad"), files))
         (findings(&r.unknown, ("Open questions", "open"), files))
-        (findings(&r.warnings, ("Warnings", ""), files))
+        @let (allowed, warnings): (Vec<_>, Vec<_>) = r.warnings.iter().cloned().partition(|w| w.allowed);
+        (findings(&warnings, ("Warnings", ""), files))
+        @if !allowed.is_empty() { p.dim { (allowed.len()) " warnings are allowed." } }
         @if !r.assumptions.is_empty() { (assumptions(&r.assumptions)) }
         (precision(&r.precision))
         @if let Some(d) = &r.determinism { h2 { "Same bits" } p { (d.answer.name()) ": " (d.because) } }
@@ -202,7 +207,7 @@ fn slack(found: Slack, files: &mut Files) -> Markup {
                 @if found.together.contains(&i) { " " span.dim { "(can go at once with the others that say so)" } }
                 @if let Some(breaks) = &place.breaks { p { "without it " (breaks.text()) } }
                 @if let Some(why) = place.because() { p { (why) } }
-                (files.lines((&place.site.file, place.site.line), Some(&place.site.text)))
+                (files.lines((&place.site.file, place.site.line), &place.site.text))
             }
         }
         p.dim { (found.scope()) }
@@ -219,6 +224,9 @@ fn assumptions(all: &[Assumption]) -> Markup {
 fn kernels(r: &Report) -> Markup {
     let covered = |part: Part, k: &KernelAnswer| {
         let ctas = r.scope.of(part);
+        if k.grid.contains(&0) {
+            return "every grid".to_string();
+        }
         if k.whole_grid {
             return format!("all {}", k.ctas());
         }
@@ -239,8 +247,8 @@ fn kernels(r: &Report) -> Markup {
                 tr {
                     td { (part.name()) @if let Some(launch) = launch { ", launch " (launch) } }
                     td { code { (k.name()) } " " span.dim { (k.file) } }
-                    td { (triple(&k.block)) }
-                    td { (triple(&k.grid)) }
+                    td { (shape(&k.block)) }
+                    td { (shape(&k.grid)) }
                     td { (covered(part, k)) }
                 }
             }
@@ -259,6 +267,7 @@ fn counterexample(c: &Counterexample) -> Markup {
     };
     html! {
         h2 { "Counterexample" }
+        @if let Some(w) = &c.writes { p { (super::human::writes(w)) } }
         p { (c.message) }
         @if let Some(d) = &c.difference {
             p { (d.message) }
@@ -437,8 +446,8 @@ fn site(s: &Site, files: &mut Files) -> Markup {
                 }
                 span.dim { (s.what) }
             }
-            @if let Some(source) = &s.source { (files.lines(source.own(), None)) }
-            (files.lines((&s.file, s.line), Some(&s.text)))
+            (files.source(s))
+            (files.lines((&s.file, s.line), &s.text))
         }
     }
 }
@@ -457,38 +466,48 @@ fn from(source: &SourceLine) -> Markup {
 
 /// The lines of files that were read, by name.
 #[derive(Default)]
-struct Files(HashMap<String, Option<Vec<String>>>);
+struct Files {
+    kernels: HashMap<String, Option<Arc<Source>>>,
+    sources: Sources,
+}
 
 impl Files {
-    /// The lines around one. A file that has changed since, so that the line is not `own`, says nothing about the
-    /// place: then that alone is shown.
-    fn lines(&mut self, (file, line): (&str, u32), own: Option<&str>) -> Markup {
+    /// The lines around one of a kernel. A file that has changed since, so that the line is not `own`, says nothing about
+    /// the place: then that alone is shown.
+    fn lines(&mut self, (file, line): (&str, u32), own: &str) -> Markup {
         let read = |f: &String| {
             // A pipe or a device could hold the reader for ever.
             let is_file = std::fs::metadata(f).is_ok_and(|about| about.is_file());
             let text = is_file.then(|| std::fs::read(f).ok()).flatten()?;
-            let text = String::from_utf8_lossy(&text).into_owned();
-            Some(text.lines().map(str::to_string).collect())
+            let source = Source::new(f.clone(), String::from_utf8_lossy(&text));
+            source.ok().map(Arc::new)
         };
-        let lines: &Option<Vec<String>> = self.0.entry(file.to_string()).or_insert_with_key(read);
-        let line = line as usize;
-        let fits = |l: &&Vec<String>| {
-            let here = l.get(line.wrapping_sub(1));
-            here.is_some_and(|l| own.is_none_or(|own| l.trim() == own))
-        };
-        let row = |n: usize, text: &str| format!("{n:>5}  {text}");
-        match (lines.as_ref().filter(fits), own) {
-            (Some(lines), _) => {
-                let first = line.saturating_sub(AROUND + 1);
-                let around = lines.iter().enumerate().skip(first).take(2 * AROUND + 1);
-                html! { pre { @for (i, l) in around {
-                    @if i + 1 == line { mark { (row(i + 1, l)) } } @else { (row(i + 1, l)) "\n" }
-                } } }
-            }
-            (None, Some(own)) => html! { pre { mark { (row(line, own)) } } },
-            (None, None) => html! {},
+        let entry = self.kernels.entry(file.to_string());
+        let source = entry.or_insert_with_key(read);
+        match source.as_ref().filter(|s| s.line(line).trim() == own) {
+            Some(source) => around(source, line),
+            None => html! { pre { mark { (row(line, own)) } } },
         }
     }
+
+    /// The lines around the place in its source.
+    fn source(&mut self, site: &Site) -> Markup {
+        let found = self.sources.of(site);
+        let line = site.source.as_ref().map_or(0, |s| s.own().1);
+        html! { @if let Some((source, _)) = found { (around(&source, line)) } }
+    }
+}
+
+fn row(line: u32, text: &str) -> String {
+    format!("{line:>5}  {text}")
+}
+
+fn around(source: &Source, line: u32) -> Markup {
+    let first = line.saturating_sub(AROUND).max(1);
+    let last = line.saturating_add(AROUND).min(source.lines() as u32);
+    html! { pre { @for at in first..=last {
+        @if at == line { mark { (row(at, source.line(at))) } } @else { (row(at, source.line(at))) "\n" }
+    } } }
 }
 
 /// Where the kernels round to narrow formats.
@@ -535,6 +554,18 @@ fn times(stats: &Stats) -> Markup {
             @if let Some(runs) = stats.run_again() { "; runs made again: " (runs) }
         }
     }
+}
+
+/// A block or a grid, of which a question about every launch may leave components open.
+fn shape(of: &[u32; 3]) -> String {
+    let words = of.map(|n| {
+        if n == 0 {
+            "*".to_string()
+        } else {
+            n.to_string()
+        }
+    });
+    words.join(",")
 }
 
 fn triple([x, y, z]: &[u32; 3]) -> String {

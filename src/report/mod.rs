@@ -13,5 +13,6 @@ mod place;
 mod roots;
 mod rounding;
 pub mod sarif;
+mod sources;
 pub mod summary;
 mod words;

@@ -49,6 +49,7 @@ fn volta(dir: &Path, args: &[&str], is_coloured: bool) -> Output {
     command.args(args).current_dir(dir);
     command
         .env("XDG_CACHE_HOME", dir.join("cache"))
+        .env("COLUMNS", "1000")
         .env_remove("NO_COLOR");
     if is_coloured {
         command.env("CLICOLOR_FORCE", "1");

@@ -16,6 +16,7 @@ fn volta() -> Command {
     c.current_dir(root());
     c.env("XDG_CACHE_HOME", folder("cache"));
     c.env("XDG_CONFIG_HOME", folder("config"));
+    c.env("COLUMNS", "1000");
     c
 }
 

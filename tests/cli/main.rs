@@ -21,6 +21,7 @@ mod formats;
 mod formulas;
 mod ledger;
 mod limits;
+mod reports;
 mod same_bits;
 mod sequences;
 mod serve;
@@ -40,6 +41,7 @@ fn volta(args: &[&str]) -> Output {
         .args(args)
         .current_dir(root())
         .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+        .env("COLUMNS", "1000")
         .output()
         .expect("volta starts")
 }

@@ -4,6 +4,7 @@
 //!     // volta: race kernel.ptx --threads 32
 //!     // expect: defective data-race          the verdict, then every kind that is reported
 //!     // exit: 2                              instead, where there is no verdict
+//!     // columns: 80                          how wide the terminal is
 //!
 //! A file may hold several such pairs; they run in the directory of the file. The kinds are those of
 //! the defects, the warnings and the reasons of `unknown` together, each once and in any order; a
@@ -33,6 +34,7 @@ struct Case {
     verdict: Option<String>,
     kinds: Vec<String>,
     exit: Option<i32>,
+    columns: Option<String>,
 }
 
 #[test]
@@ -91,7 +93,7 @@ fn run(file: &Path) -> Result<(), String> {
     let mut said = String::new();
     for case in &cases {
         let line = case.args.join(" ");
-        let (exit, human) = call(file, &case.args)?;
+        let (exit, human) = call(file, &case.args, case.columns.as_deref())?;
         let _ = writeln!(said, "$ volta {line}\n{human}[exit {exit}]\n");
         if !possible.contains(&exit) || case.exit.is_some_and(|e| e != exit) {
             return Err(fail(format!("`volta {line}` exits with {exit}:\n{human}")));
@@ -129,6 +131,7 @@ fn cases(text: &str) -> Result<Vec<Case>, String> {
                 verdict: None,
                 kinds: Vec::new(),
                 exit: None,
+                columns: None,
             }),
             "expect" => {
                 let case = last?;
@@ -139,6 +142,7 @@ fn cases(text: &str) -> Result<Vec<Case>, String> {
                 let code = words.next().and_then(|w| w.parse().ok());
                 last?.exit = Some(code.ok_or("`exit:` needs a number")?);
             }
+            "columns" => last?.columns = words.next(),
             other => return Err(format!("`{other}:` is not a directive")),
         }
     }
@@ -155,8 +159,13 @@ fn cases(text: &str) -> Result<Vec<Case>, String> {
 }
 
 /// Runs volta in the directory of `file`: exit status and what it says, without times.
-fn call(file: &Path, args: &[String]) -> Result<(i32, String), String> {
-    let output = Command::new(env!("CARGO_BIN_EXE_volta"))
+fn call(file: &Path, args: &[String], columns: Option<&str>) -> Result<(i32, String), String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_volta"));
+    match columns {
+        Some(columns) => command.env("COLUMNS", columns),
+        None => command.env_remove("COLUMNS"),
+    };
+    let output = command
         .args(args)
         .current_dir(file.parent().unwrap_or(Path::new(".")))
         .output()
@@ -165,14 +174,33 @@ fn call(file: &Path, args: &[String]) -> Result<(i32, String), String> {
     let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
     said.push_str(&String::from_utf8_lossy(&output.stderr));
     let kept = said.lines().filter(|l| !l.starts_with("time: "));
-    Ok((exit, kept.map(|l| format!("{l}\n")).collect()))
+    Ok((exit, kept.map(|l| without_times(l) + "\n").collect()))
+}
+
+/// A row of the table of a manifest without the column of times.
+fn without_times(line: &str) -> String {
+    let is_time = |cell: &&str| {
+        let number = cell
+            .trim()
+            .strip_suffix("ms")
+            .or(cell.trim().strip_suffix('s'));
+        number.is_some_and(|n| n.trim().parse::<f64>().is_ok())
+    };
+    match line.split("  ").any(|cell| is_time(&cell)) {
+        true => {
+            let cells = line.split("  ").filter(|cell| !is_time(cell));
+            let cells = cells.map(str::trim).filter(|cell| !cell.is_empty());
+            cells.collect::<Vec<_>>().join("  ")
+        }
+        false => line.to_string(),
+    }
 }
 
 /// Compares the verdict and the kinds of findings of the JSON report, in which no other kind may stand.
 fn judge(file: &Path, case: &Case, verdict: &str) -> Result<(), String> {
     let mut args = case.args.clone();
     args.extend(["--format".to_string(), "json".to_string()]);
-    let (_, text) = call(file, &args)?;
+    let (_, text) = call(file, &args, None)?;
     let report: Value = serde_json::from_str(&text).map_err(|e| format!("{e}:\n{text}"))?;
     if report["verdict"] != verdict {
         return Err(format!(

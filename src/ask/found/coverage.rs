@@ -10,7 +10,7 @@
 
 use indexmap::IndexMap;
 
-use crate::answer::coverage::{Looked, Thin};
+use crate::answer::coverage::{Looked, Proposal, Thin};
 use crate::answer::{Finding, Site, WarningKind};
 use crate::kernel::conditions::{Condition, Ends, Seen, Size, made_of};
 use crate::kernel::{Op, Pc};
@@ -22,6 +22,7 @@ use crate::spec::{ElemTy, Launch, Number};
 use super::Ran;
 
 mod dry;
+mod scaled;
 
 use dry::Dry;
 
@@ -33,8 +34,10 @@ const NAMED: usize = 3;
 /// A size with the values to try for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Try {
+    size: Size,
     name: String,
     flag: String,
+    now: i128,
     values: Vec<String>,
 }
 
@@ -67,7 +70,7 @@ impl Ran<'_> {
         }
         let writers = dry::writers(self.kernel);
         let mut told: Vec<Pc> = Vec::new();
-        let mut groups: IndexMap<(String, String, String), Vec<Pc>> = IndexMap::new();
+        let mut groups: IndexMap<(String, String, String), Told> = IndexMap::new();
         // A loop stands for the comparison that ends it, and a comparison for what it guards.
         for rank in [Rank::Loop, Rank::Comparison, Rank::Use] {
             for (c, thin) in thin.iter().filter(|(c, t)| self.rank(c, *t) == rank) {
@@ -85,16 +88,19 @@ impl Ran<'_> {
                 told.push(c.pc);
                 let message = self.sentence(c, *thin, &sizes);
                 let key = (self.place(c), message, hint(&sizes));
-                groups.entry(key).or_default().push(c.pc);
+                let group = groups.entry(key).or_default();
+                group.0.push(c.pc);
+                group.1 = sizes.iter().map(|t| self.proposal(t, c)).collect();
             }
         }
         groups
             .into_iter()
-            .map(|((_, message, hint), pcs)| {
+            .map(|((_, message, hint), (pcs, sizes))| {
                 let sites = pcs.iter().take(SITES).map(|pc| self.at(*pc));
                 Finding {
                     count: pcs.len() as u64,
                     hint: Some(hint),
+                    sizes,
                     ..Finding::new(self.part(), WarningKind::ThinCoverage, message)
                 }
                 .at(sites.collect())
@@ -178,8 +184,10 @@ impl Ran<'_> {
             }
             let shown = guesses.iter().take(NAMED).map(|v| v.to_string());
             out.push(Try {
+                size: *size,
                 name,
                 flag,
+                now,
                 values: shown.collect(),
             });
         }
@@ -205,6 +213,9 @@ impl Ran<'_> {
         }
     }
 }
+
+/// The places at which one thing is told, and the sizes that are proposed there.
+type Told = (Vec<Pc>, Vec<Proposal>);
 
 /// In which order conditions are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

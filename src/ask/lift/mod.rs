@@ -149,6 +149,7 @@ fn run(layers: Layers, files: &Files) -> Result<Run, Failure> {
         outputs: Outputs::Lifted(Vec::new()),
         ..found.report((Command::Lift, &options), &alone.setup, moments)
     };
+    report.allow(&options.allow);
     report.deny(&options.deny);
     let outcome = side.outcome;
     Ok(Run {

@@ -257,6 +257,7 @@ mod tests {
             message: String::new(),
             difference: None,
             inputs: Vec::new(),
+            writes: None,
         };
         for (x, y, large) in [
             (1.0, 1.01, true),

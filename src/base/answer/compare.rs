@@ -44,6 +44,9 @@ pub struct Counterexample {
     pub difference: Option<Difference>,
     /// The inputs that are not zero by array; every other input is zero.
     pub inputs: IndexMap<String, Vec<InputElement>>,
+    /// How many elements each kernel writes, where they write different ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes: Option<Writes>,
     /// Of `rows`: which rows these are.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<super::Rows>,
@@ -51,6 +54,19 @@ pub struct Counterexample {
     /// not, or the element is not known then.
     #[serde(default)]
     pub machine: Option<Machine>,
+}
+
+/// The elements of outputs that two kernels write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Writes {
+    /// The elements that the reference writes.
+    pub reference: u64,
+    /// The elements that the optimized kernel writes.
+    pub optimized: u64,
+    /// Those that the reference alone writes.
+    pub only_reference: u64,
+    /// Those that the optimized kernel alone writes.
+    pub only_optimized: u64,
 }
 
 /// An element of a counterexample on the machine.

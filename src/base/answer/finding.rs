@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::coverage::Proposal;
 use super::{AssumptionKind, Difference, Kind};
 use crate::diag::{Source, Span};
 
@@ -67,6 +68,12 @@ pub struct Finding<K> {
     /// Where the expressions of the kernels differ, for an element that is undecided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
+    /// Sizes that would show what this launch was too small for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<Proposal>,
+    /// The user allows it: people are told how many there are, and `--deny` does not see it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allowed: bool,
 }
 
 impl<K: Kind> Finding<K> {
@@ -81,6 +88,8 @@ impl<K: Kind> Finding<K> {
             cause: None,
             hint: kind.about().hint.map(str::to_string),
             difference: None,
+            sizes: Vec::new(),
+            allowed: false,
         }
     }
 

@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub mod allow;
 pub mod bits;
 pub mod certificate;
 mod claim;
@@ -30,11 +31,12 @@ pub mod steps;
 pub mod tables;
 pub mod verdict;
 
+pub use allow::Allow;
 pub use bits::{Class, RowLaunch, Rows, Sass};
 pub use certificate::CertificateMade;
 pub use compare::{
     Chance, Counterexample, Difference, InputElement, Lifted, Machine, Output, Outputs, Value,
-    Written,
+    Writes, Written,
 };
 pub use determinism::{Determinism, SameBits};
 pub use failure::{Error, ErrorAnswer, Failure};
@@ -323,9 +325,17 @@ impl Report {
         }
     }
 
-    /// Notes which of the kinds that the user denies were found.
+    /// Marks the warnings that the user allows.
+    pub fn allow(&mut self, allowed: &[Allow]) {
+        for w in &mut self.warnings {
+            w.allowed = allowed.iter().any(|a| a.is_of(w));
+        }
+    }
+
+    /// Notes which of the kinds that the user denies were found, of what is not allowed.
     pub fn deny(&mut self, kinds: &[WarningKind]) {
-        let found = self.warnings.iter().map(|w| w.kind);
+        let found = self.warnings.iter().filter(|w| !w.allowed);
+        let found = found.map(|w| w.kind);
         let mut denied: Vec<WarningKind> = found.filter(|k| kinds.contains(k)).collect();
         denied.sort_unstable();
         denied.dedup();

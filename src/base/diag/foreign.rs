@@ -79,24 +79,6 @@ fn bounded(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(out.text)
 }
 
-/// Lines of a file as they are drawn, with their tabs; a line may end as Windows ends it.
-pub fn drawn(text: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| shows(c) || matches!(c, '\n' | '\t');
-    if text.chars().all(is_plain) && !text.contains("##") {
-        return Cow::Borrowed(text);
-    }
-    let mut out = Shown::default();
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\n' | '\t' => out.keep(c),
-            '\r' if matches!(chars.peek(), None | Some('\n')) => {}
-            c => out.push(c),
-        }
-    }
-    Cow::Owned(out.text)
-}
-
 /// An output without styles before it is written: only its lines are left of control characters, and none of them is
 /// a command of a CI service.
 pub fn lines(text: &str) -> String {
@@ -172,7 +154,7 @@ impl Shown {
 
 /// How much of `##word[` was read; the services look for it anywhere in a line.
 #[derive(Default)]
-enum Bracket {
+pub(super) enum Bracket {
     #[default]
     None,
     Sign,
@@ -181,7 +163,7 @@ enum Bracket {
 
 impl Bracket {
     /// Whether a character opens the bracket of a command.
-    fn opens(&mut self, c: char) -> bool {
+    pub(super) fn opens(&mut self, c: char) -> bool {
         let opens = c == '[' && matches!(self, Bracket::Word);
         *self = match (c, &self) {
             ('#', Bracket::None) => Bracket::Sign,
@@ -378,12 +360,6 @@ mod tests {
         ] {
             assert_eq!(lines(kept), kept);
         }
-    }
-
-    #[test]
-    fn lines_of_windows_are_drawn() {
-        assert_eq!(drawn("\tret;\r\n}\r"), "\tret;\n}");
-        assert_eq!(drawn("a\rb\u{9b}"), "a\\u{d}b\\u{9b}");
     }
 
     #[test]

@@ -2,20 +2,22 @@
 //!
 //! Every stage reports with an error type of its own (kind and spans) that converts into a
 //! [`Diagnostic`]; a diagnostic together with the [`Source`] it points into renders as the message,
-//! the lines concerned with carets under them, and what to do about it. Not claimed: that one
-//! diagnostic can point into two sources; a report about two kernels holds one for each.
+//! the lines concerned with carets under them, and what to do about it. The places of one diagnostic may stand in
+//! several sources.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use thiserror::Error;
 
-use foreign::{SHOWN, drawn};
+use excerpt::Excerpt;
+use foreign::{SHOWN, plain};
 pub use foreign::{sentence, visible};
 
+mod excerpt;
 pub mod foreign;
+pub mod width;
 
 /// Byte offsets into a source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -89,9 +91,6 @@ pub enum SourceError {
         offset: usize,
     },
 }
-
-/// Bytes of the lines that are shown together with carets; longer ones are cut.
-const WINDOW: usize = 4096;
 
 /// Errors of one text that are shown.
 pub const MOST_ERRORS: usize = 64;
@@ -192,23 +191,22 @@ impl Source {
 
     /// The text of a line (from 1) without the blanks around it, as a span; `None` if there is no such line.
     pub fn line_span(&self, line: u32) -> Option<Span> {
-        let &start = self.line_starts.get((line as usize).checked_sub(1)?)?;
+        let start = self.start_of(line)?;
         let text = self.line(line);
         let indent = text.len() - text.trim_start().len();
         let start = start + indent as u32;
         Some(Span::new(start, start + text.trim().len() as u32))
     }
 
+    /// Where a line (from 1) begins; `None` if there is no such line.
+    pub fn start_of(&self, line: u32) -> Option<u32> {
+        let index = (line as usize).checked_sub(1)?;
+        self.line_starts.get(index).copied()
+    }
+
     /// The text under a span, cut to the source.
     pub fn slice(&self, span: Span) -> &str {
         &self.text[self.range(span)]
-    }
-
-    /// Length of the lines of a window.
-    fn bytes_of(&self, window: &Window) -> usize {
-        let next = self.line_starts.get(window.last + 1);
-        let end = next.map_or(self.text.len(), |&end| end as usize);
-        end - self.line_starts[window.first] as usize
     }
 
     /// The nearest character boundary at or before `offset`.
@@ -251,6 +249,8 @@ pub struct Diagnostic {
     pub message: String,
     /// The places, the most important one first, each with a short text (which may be empty).
     pub labels: Vec<(Span, String)>,
+    /// The line of machine code of each of them, where the place is one of the source that it was compiled from.
+    pub code_below: Vec<String>,
     /// What the user can do.
     pub help: Option<String>,
 }
@@ -280,6 +280,7 @@ impl Diagnostic {
             code,
             message: sentence(&message).into_owned(),
             labels: Vec::new(),
+            code_below: Vec::new(),
             help: None,
         }
     }
@@ -303,41 +304,13 @@ impl Diagnostic {
 
     /// The message with the source lines and carets, as text for a terminal or a file.
     pub fn render(&self, source: &Source, colour: bool) -> String {
-        let level = match self.severity {
-            Severity::Error => Level::ERROR,
-            Severity::Warning => Level::WARNING,
-            Severity::Note => Level::NOTE,
-            Severity::Unknown => Level::NOTE.with_name("unknown"),
-        };
-        let mut title = level.primary_title(sentence(&self.message));
-        if !self.code.is_empty() {
-            title = title.id(self.code);
-        }
-        let mut group = Group::with_title(title);
-        for window in self.windows(source) {
-            match source.bytes_of(&window) {
-                0..=WINDOW => group = group.element(self.snippet(source, window)),
-                // Carets under lines of many kilobytes help nobody.
-                _ => {
-                    for (span, text) in window.labels.iter().map(|&i| &self.labels[i]) {
-                        let (place, line) =
-                            (source.position(span.start), source.excerpt(span.start));
-                        let (name, text) = (visible(&source.name), sentence(text));
-                        let note = format!("{name}:{place}: {text} in `{line}`");
-                        group = group.element(Level::NOTE.message(note));
-                    }
-                }
-            }
-        }
-        if let Some(help) = &self.help {
-            group = group.element(Level::HELP.message(sentence(help)));
-        }
-        let renderer = if colour {
-            Renderer::styled()
-        } else {
-            Renderer::plain()
-        };
-        renderer.render(&[group])
+        self.render_in(&[source], colour)
+    }
+
+    /// The same where places stand in several sources: that of each place; the last one of further places.
+    pub fn render_in(&self, sources: &[&Source], colour: bool) -> String {
+        let styled = Excerpt::render(self, sources);
+        if colour { styled } else { plain(&styled) }
     }
 
     /// A value that displays as [`Diagnostic::render`] without colour.
@@ -347,72 +320,6 @@ impl Diagnostic {
             source,
         }
     }
-
-    /// Groups of labels (by index) that stand close together, each with its range of lines (from
-    /// 0, both ends included). Only those lines are handed to the renderer, so that a message about
-    /// a module of many megabytes costs as much as one about a small one.
-    fn windows(&self, source: &Source) -> Vec<Window> {
-        const GAP: usize = 8;
-        let mut windows: Vec<Window> = Vec::new();
-        for (index, (span, _)) in self.labels.iter().enumerate() {
-            let range = source.range(*span);
-            let first = source.line_index(range.start as u32);
-            let last = source.line_index(range.end.max(range.start + 1) as u32 - 1);
-            let near = |w: &&mut Window| first <= w.last + GAP && w.first <= last + GAP;
-            match windows.iter_mut().find(near) {
-                Some(window) => {
-                    window.first = window.first.min(first);
-                    window.last = window.last.max(last);
-                    window.labels.push(index);
-                }
-                None => windows.push(Window {
-                    first,
-                    last,
-                    labels: vec![index],
-                }),
-            }
-        }
-        windows
-    }
-
-    /// The lines of one window with its labels.
-    fn snippet<'a>(
-        &'a self,
-        source: &'a Source,
-        window: Window,
-    ) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
-        let start = source.line_starts[window.first] as usize;
-        let next = source.line_starts.get(window.last + 1);
-        let end = next.map_or(source.text.len(), |&end| end as usize);
-        let text = &source.text[start..end];
-        // Where a byte of the text stands among those that are drawn.
-        let moved = |to: usize| drawn(&text[..to - start]).len();
-        let mut snippet = Snippet::source(drawn(text))
-            .path(visible(&source.name))
-            .line_start(window.first + 1);
-        for index in window.labels {
-            let (span, label) = &self.labels[index];
-            let range = source.range(*span);
-            let kind = if index == 0 {
-                AnnotationKind::Primary
-            } else {
-                AnnotationKind::Context
-            };
-            let mut annotation = kind.span(moved(range.start)..moved(range.end));
-            if !label.is_empty() {
-                annotation = annotation.label(sentence(label));
-            }
-            snippet = snippet.annotation(annotation);
-        }
-        snippet
-    }
-}
-
-/// Lines of a source that are shown together.
-struct Window {
-    first: usize,
-    last: usize,
-    labels: Vec<usize>,
 }
 
 struct Rendered<'a> {

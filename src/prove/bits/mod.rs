@@ -379,6 +379,7 @@ impl Compared<'_> {
             message,
             difference: None,
             inputs: Vec::new(),
+            writes: None,
         }
     }
 

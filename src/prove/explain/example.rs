@@ -1,7 +1,7 @@
 //! What a refutation says: the element, both values, the input, and what differs.
 
 use super::text;
-use super::types::{Counterexample, Difference, InputValue, Shown};
+use super::types::{Counterexample, Difference, InputValue, Shown, Writes};
 use super::{difference, reason};
 use crate::answer::Assumption;
 use crate::decide::goal::{Condition, Only, Pairs};
@@ -90,6 +90,34 @@ impl<'a> Examples<'a> {
         }
     }
 
+    /// The elements that each kernel writes, if they are different ones. An element that a kernel leaves holds its initial
+    /// content after the run; a kernel that stores that content there is taken for one that leaves it.
+    pub(super) fn writes(&self) -> Option<Writes> {
+        let mut out = Writes {
+            reference: 0,
+            optimized: 0,
+            only_reference: 0,
+            only_optimized: 0,
+        };
+        for c in &self.decided.conditions {
+            let initial = |t: TermId| is_initial(&self.decided.store, c, t);
+            let leaves = |of: fn(&(TermId, TermId)) -> TermId| {
+                !c.pairs.is_empty() && c.pairs.iter().all(|p| initial(of(p)))
+            };
+            let only = c.only.map(|only| only.side);
+            let [reference, optimized] = match only {
+                Some(side) => [side == Side::Reference, side == Side::Optimized],
+                None => [!leaves(|p| p.0), !leaves(|p| p.1)],
+            };
+            let n = c.elements();
+            out.reference += if reference { n } else { 0 };
+            out.optimized += if optimized { n } else { 0 };
+            out.only_reference += if reference && !optimized { n } else { 0 };
+            out.only_optimized += if optimized && !reference { n } else { 0 };
+        }
+        (out.only_reference + out.only_optimized > 0).then_some(out)
+    }
+
     /// An element that only one kernel writes, in an array without initial content.
     fn only(&self, c: &Condition, only: &Only) -> Counterexample {
         let (who, _) = names(only);
@@ -127,6 +155,7 @@ impl<'a> Examples<'a> {
             message,
             difference: None,
             inputs: Vec::new(),
+            writes: None,
         }
     }
 

@@ -128,7 +128,10 @@ fn tally(decided: &Decided, arrays: &Arrays, options: &Options, decision: &mut D
     if let Some((c, ruling)) = refuted {
         let examples = Examples::new(decided, arrays, options);
         let (example, assumed) = examples.of(c, ruling);
-        decision.counterexample = example;
+        decision.counterexample = example.map(|e| Counterexample {
+            writes: examples.writes(),
+            ..e
+        });
         decision.assumptions.extend(assumed);
     }
     decision.verdict = if decision.counterexample.is_some() {

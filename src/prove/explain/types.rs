@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 
 use crate::answer::{self, Assumption};
-pub use crate::answer::{Difference, Value as Shown};
+pub use crate::answer::{Difference, Value as Shown, Writes};
 use crate::decide::Chance;
 use crate::sim::{UnknownKind, WarningKind};
 use crate::spec::ElemTy;
@@ -63,6 +63,8 @@ pub struct Counterexample {
     pub difference: Option<Difference>,
     /// The inputs that are not zero, in array and offset order; every other input is zero.
     pub inputs: Vec<InputValue>,
+    /// How many elements each kernel writes, where they write different ones.
+    pub writes: Option<Writes>,
 }
 
 /// A reason for `unknown`.
@@ -161,6 +163,7 @@ impl From<Counterexample> for answer::Counterexample {
             message: c.message,
             difference: c.difference,
             inputs,
+            writes: c.writes,
             rows: None,
             machine: None,
         }

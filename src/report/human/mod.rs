@@ -10,10 +10,10 @@ use anstyle::{AnsiColor, Style};
 use crate::answer::kernel::show;
 use crate::answer::{
     Answer, AtSize, Bound, Command, Counterexample, Each, KernelAnswer, Kind, Part, Precision,
-    Report, Scope, Sizes, Subject, Verdict,
+    Report, Scope, Sizes, Subject, Verdict, Writes,
 };
-use crate::diag::Severity;
 use crate::diag::foreign::{sentence, styled, visible, whole};
+use crate::diag::{Severity, width};
 
 mod findings;
 mod steps;
@@ -24,6 +24,7 @@ pub use steps::steps;
 pub use table::gate;
 
 use super::place::place;
+use super::sources::Sources;
 use findings::{write_findings, write_warnings};
 use values::values;
 
@@ -47,12 +48,43 @@ pub fn report(r: &Report) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_report(&mut out, r);
-    let mut out = styled(&out);
+    let formulas: Vec<String> = r
+        .outputs
+        .lifted()
+        .iter()
+        .map(|l| whole(&l.formula).into_owned())
+        .collect();
+    let is_formula = |line: &str| {
+        formulas
+            .iter()
+            .any(|f| line.trim().trim_end_matches(';') == f)
+    };
+    let mut out = styled(&fit(&out, is_formula));
     if r.command == Command::Run {
         for array in r.outputs.written() {
             out.push('\n');
             out.push_str(&values(array));
         }
+    }
+    out
+}
+
+/// The text with the lines that are too long broken at words. Rows of tables and formulas, which are to be read again, stay
+/// whole; excerpts fit already.
+fn fit(text: &str, is_whole: impl Fn(&str) -> bool) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let body = line.trim_start();
+        let is_row = body.contains("   ");
+        match width::of(line) > width::columns() && !is_row && !is_whole(line) {
+            true => {
+                let (indent, body) = line.split_at(line.len() - body.len());
+                let hung = width::hung(body, indent.len(), indent.len() + 4);
+                out.push_str(&format!("{indent}{hung}"));
+            }
+            false => out.push_str(line),
+        }
+        out.push('\n');
     }
     out
 }
@@ -68,7 +100,17 @@ pub fn answer(a: &Answer) -> String {
 
 fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     let shade = style(r.verdict);
-    write!(out, "{shade}{}{shade:#}: {}", r.verdict.name(), r.claim())?;
+    let every = match r.is_of_every_launch() {
+        true => " for every launch",
+        false => "",
+    };
+    let claim = r.claim();
+    write!(
+        out,
+        "{shade}{}{shade:#}{every}: {}",
+        r.verdict.name(),
+        visible(&claim)
+    )?;
     if let (Verdict::Equivalent, Some(chance)) = (r.verdict, &r.probabilistic) {
         write!(
             out,
@@ -108,9 +150,10 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
         write_counterexample(out, c)?;
     }
     write_outputs(out, r)?;
-    write_findings(out, &r.defects, Severity::Error)?;
-    write_findings(out, &r.unknown, Severity::Unknown)?;
-    write_warnings(out, &r.warnings)?;
+    let mut sources = Sources::default();
+    write_findings(out, &r.defects, Severity::Error, &mut sources)?;
+    write_findings(out, &r.unknown, Severity::Unknown, &mut sources)?;
+    write_warnings(out, r, &mut sources)?;
     if r.precision.shown {
         write_precision(out, &r.precision)?;
     }
@@ -176,7 +219,16 @@ fn instances(parts: &[AtSize], at: &AtSize, worst: &Answer) -> String {
         .filter(|p| p.result.as_ref().is_ok_and(same))
         .count();
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "{style}{name}{style:#}: {these} of {count} instances");
+    let shown = parts.iter().filter(|p| p.result.as_ref().is_ok_and(same));
+    let mut shown: Vec<String> = shown.take(INSTANCES).map(|p| p.sizes.to_string()).collect();
+    if these > INSTANCES {
+        shown.push("...".into());
+    }
+    let _ = writeln!(
+        out,
+        "{style}{name}{style:#}: {these} of {count} instances ({})",
+        shown.join("; ")
+    );
     let mut by: Vec<(Verdict, Vec<String>)> = Vec::new();
     let mut denied: Vec<String> = Vec::new();
     for part in parts {
@@ -390,7 +442,25 @@ fn write_precision(out: &mut String, p: &Precision) -> fmt::Result {
     Ok(())
 }
 
+/// What kernels that write different elements are asked, in words.
+pub(crate) fn writes(w: &Writes) -> String {
+    let only = |n: u64| match n {
+        0 => String::new(),
+        n => format!(" ({n} of them alone)"),
+    };
+    format!(
+        "the kernels write different elements: the reference {}{}, the optimized kernel {}{}; is the launch right? --ref-grid, --opt-grid",
+        w.reference,
+        only(w.only_reference),
+        w.optimized,
+        only(w.only_optimized)
+    )
+}
+
 fn write_counterexample(out: &mut String, c: &Counterexample) -> fmt::Result {
+    if let Some(w) = &c.writes {
+        writeln!(out, "\n{}", writes(w))?;
+    }
     let message = sentence(&c.message);
     writeln!(out, "\n{BOLD}counterexample{BOLD:#}: {message}")?;
     if let Some(m) = &c.machine {

@@ -42,11 +42,7 @@ fn write_gate(out: &mut String, g: &GateReport) -> fmt::Result {
         let (name, why) = (sentence(&e.name), sentence(why));
         writeln!(out, "\n{red}failed{red:#} {name}: {why}")?;
         match &e.result {
-            Ok(r) => {
-                for line in super::answer(r).lines() {
-                    writeln!(out, "  {line}")?;
-                }
-            }
+            Ok(r) => out.push_str(&super::answer(r)),
             Err(f) => out.push_str(&f.render()),
         }
     }

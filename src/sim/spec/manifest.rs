@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny};
 
-use crate::answer::{Part, WarningKind, kinds};
+use crate::answer::{Allow, Part, WarningKind, kinds};
 
 use super::SpecError;
 use super::binding::{Arg, ArgValue, ArrayDecl, Key, stream_of};
@@ -107,6 +107,8 @@ pub struct Settings {
     pub any: Option<bool>,
     /// Kinds of warnings that make the exit status 1; those of all layers together.
     pub deny: Vec<String>,
+    /// Warnings that are counted and not shown; those of all layers together.
+    pub allow: Vec<Allow>,
     /// Kinds of denied warnings that an entry must have.
     pub denied: Vec<String>,
     /// No recovery of constants.
@@ -358,6 +360,8 @@ pub struct Options {
     pub any: bool,
     /// Kinds of warnings that make the exit status 1.
     pub deny: Vec<WarningKind>,
+    /// Warnings that are counted and not shown.
+    pub allow: Vec<Allow>,
     /// Rounded constants are never read as the numbers that they stand for.
     pub exact_constants: bool,
     /// Finite constants of a size that only masks have stand for minus infinity.
@@ -398,6 +402,7 @@ impl Default for Options {
             strict: false,
             any: false,
             deny: Vec::new(),
+            allow: Vec::new(),
             exact_constants: false,
             masks_are_infinite: false,
             probabilistic: false,
@@ -440,6 +445,7 @@ impl Layers<'_> {
             for word in &layer.deny {
                 out.deny.extend(denied(word)?);
             }
+            out.allow.extend_from_slice(&layer.allow);
             if let Some(exact) = layer.exact_constants {
                 out.exact_constants = exact;
             }

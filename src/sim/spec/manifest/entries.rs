@@ -80,6 +80,11 @@ impl Manifest {
             let message = format!("`{key}` belongs in an entry, not in [defaults]");
             return Err(template::at(message, place));
         }
+        let allow = defaults.get_ref().as_table().and_then(|t| t.get("allow"));
+        if let Some(place) = allow {
+            let message = "`allow` is about one entry, and not about those of [defaults]";
+            return Err(template::at(message.to_string(), place));
+        }
         let lower = template::lists(defaults.get_ref())?;
         let (mut lists, mut count): ([Vec<Entry>; 4], usize) = Default::default();
         for (entries, out) in entries.into_iter().zip(&mut lists) {
