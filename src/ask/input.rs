@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::answer::{ErrorKind, Failure, Finding, Part, Site, WarningKind};
-use crate::diag::{Diagnostic, Source, visible};
+use crate::diag::{Diagnostic, Source, origin, visible};
 use crate::formula::{self, Formula, Trouble};
 use crate::kernel::{self, Kernel, LowerError, LowerWarning, Op, Pc, retries};
 use crate::ptx::{self, Function, Id, Module};
@@ -536,12 +536,10 @@ fn lower_function(
     })
 }
 
-/// The source file of a kernel, where it is at hand: by its name, or beside the PTX.
-fn own_source(path: &Path, kernel: &Kernel) -> Option<Arc<Source>> {
+/// The source file of a kernel, where it is at hand.
+fn own_source(path: &Path, kernel: &Kernel) -> Option<Source> {
     let (name, _) = source_names::place(kernel)?;
-    let beside = path.with_file_name(Path::new(name).file_name()?);
-    let places = [Path::new(name), &beside];
-    places.into_iter().find_map(|place| text(place).ok())
+    origin::read(path.to_str()?, name)
 }
 
 fn rejected(file: &File, errors: &[LowerError]) -> Failure {

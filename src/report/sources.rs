@@ -1,26 +1,10 @@
-//! The files that PTX was compiled from, for excerpts in reports.
-//!
-//! `.file` of a kernel names them, and whoever wrote the kernel wrote that name: a report must show nothing of a file that has
-//! nothing to do with the kernel. Only a file whose own name ends as sources do is opened, and only where it stands below the
-//! working folder or below the folder of the kernel, whatever links and `..` lead there. PTX that was built elsewhere finds its
-//! source beside it.
-//!
-//! Not claimed: that the file is what the PTX was compiled from. Where the line is not in it, nothing is shown.
+//! The files that PTX was compiled from, for excerpts in reports. [`origin`] says which of them are read.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::answer::{Site, SourceLine};
-use crate::diag::{Source, Span};
-
-/// How the names of sources end.
-const ENDINGS: [&str; 12] = [
-    "cu", "cuh", "c", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "inl", "py",
-];
-
-/// Bytes of the longest file that is read.
-const LONGEST: u64 = 8 << 20;
+use crate::diag::{Source, Span, origin};
 
 /// Sources by the file of the kernel and the name in it, each read once.
 #[derive(Default)]
@@ -47,34 +31,7 @@ impl Sources {
     /// The source that a kernel names.
     pub(super) fn get(&mut self, kernel: &str, file: &str) -> Option<Arc<Source>> {
         let key = (kernel.to_string(), file.to_string());
-        let read = |(kernel, file): &(String, String)| read(kernel, file).map(Arc::new);
+        let read = |(kernel, file): &(String, String)| origin::read(kernel, file).map(Arc::new);
         self.0.entry(key).or_insert_with_key(read).clone()
     }
-}
-
-fn read(kernel: &str, file: &str) -> Option<Source> {
-    let beside = match Path::new(kernel).parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let named = Path::new(file);
-    let places = [
-        Some(beside.join(named)),
-        Some(named.to_path_buf()),
-        named.file_name().map(|name| beside.join(name)),
-    ];
-    let roots = [beside, Path::new(".")].map(|folder| folder.canonicalize().ok());
-    let allowed = |place: PathBuf| {
-        let real = place.canonicalize().ok()?;
-        let ending = real.extension()?.to_str()?;
-        // The root of all files would allow all.
-        let mut roots = roots.iter().flatten().filter(|r| r.parent().is_some());
-        let is_allowed = ENDINGS.contains(&ending) && roots.any(|r| real.starts_with(r));
-        // A pipe or a device could hold the reader for ever.
-        let about = std::fs::metadata(&real).ok().filter(|_| is_allowed)?;
-        (about.is_file() && about.len() <= LONGEST).then_some(real)
-    };
-    let real = places.into_iter().flatten().find_map(allowed)?;
-    let text = std::fs::read(real).ok()?;
-    Source::new(file, String::from_utf8_lossy(&text)).ok()
 }

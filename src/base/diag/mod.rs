@@ -17,6 +17,7 @@ pub use foreign::{sentence, visible};
 
 mod excerpt;
 pub mod foreign;
+pub mod origin;
 pub mod width;
 
 /// Byte offsets into a source text.
