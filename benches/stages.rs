@@ -94,7 +94,11 @@ fn lower(bencher: Bencher, pair: &str) {
     let Ok(module) = ptx::parse(&source) else {
         return;
     };
-    let file = File { source, module };
+    let file = File {
+        source,
+        module,
+        path: None,
+    };
     bencher.bench(|| input::lower_all(black_box(&file)).is_ok());
 }
 

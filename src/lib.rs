@@ -37,6 +37,7 @@
 //! * `ask`, the questions, each an engine from kernels to a report: [`check`], [`race`], [`any`], [`run`], [`lift`], [`rows`],
 //!   [`classes`], [`slack`]; [`ask`] lists them, and [`found`] is how what they find becomes reports.
 //! * Here stands what knows no question by name: [`report`], a formatter for each output format, which reads answers alone;
+//!   [`compile`], CUDA files to PTX by the nvcc of the user; [`cache`], texts that need not be made again;
 //!   [`gate`], the entries of manifests; [`serve`], questions in worker processes for a client; and the command line.
 //!
 //! # From Rust
@@ -72,6 +73,8 @@
 //!   same bytes, but for its times, whatever the number of threads.
 //! * No input makes volta panic; a limit on time or memory ends in `unknown`.
 
+pub mod cache;
+pub mod compile;
 pub mod gate;
 pub mod report;
 pub mod serve;

@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::CommandFactory;
@@ -17,14 +17,15 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use volta::answer::gate::GateReport;
 use volta::answer::{Answer, EXIT_ERROR, ErrorKind, Failure, schema};
 use volta::ask::Held;
+use volta::compile::Nvcc;
 use volta::diag::foreign::{listing, styled, whole};
 use volta::gate::cache::Cache;
-use volta::input::Files;
+use volta::input::{Compile, Files};
 use volta::report::{self, explain, human};
 use volta::spec::{Layers, Settings, Sizes, limits};
 use volta::spec_file::SpecFile;
 use volta::steps::{StepsReport, steps};
-use volta::{ask, dump, gate, init, instances, progress, serve};
+use volta::{ask, cache, dump, gate, init, instances, progress, serve};
 
 mod cli;
 
@@ -128,7 +129,11 @@ impl Done {
             (Done::Answer(a), Format::Junit) => junit::report(a),
             (Done::Answer(a), Format::Html) => html::report(a),
             (Done::Answer(a), Format::Github) => github::report(a),
-            (Done::Answer(a), Format::Human) => human::answer(a),
+            (Done::Answer(a), Format::Human) => {
+                let argv: Vec<OsString> = std::env::args_os().collect();
+                let paste = cli::paste::with_missing(&argv, &a.report);
+                human::answer(a) + &paste.unwrap_or_default()
+            }
             (Done::Gate(g), Format::Json) => json::text(&g.answer()),
             (Done::Gate(g), Format::Sarif) => json::text(&sarif::gate(g)),
             (Done::Gate(g), Format::Junit) => junit::gate(g),
@@ -171,11 +176,11 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
         Command::Steps(a) => run_steps(a),
         Command::Serve(a) => serve(a),
         Command::ServeWorker(a) => {
-            serve::worker::work(a.memory_limit);
+            serve::worker::work(a.memory_limit, a.compile.then(compiler));
             Ok((Done::Own(String::new()), 0))
         }
         Command::Init(a) => {
-            let files = Files::given(a.kernels.iter().map(PathBuf::as_path));
+            let files = given(&a.kernels);
             Ok((Done::Text(init::manifest(&a.kernels, &files)?), 0))
         }
         Command::Dump(a) => Ok((Done::Text(run_dump(a, &lines[0].sizes)?), 0)),
@@ -196,6 +201,17 @@ fn run(lines: &[Line]) -> Result<(Done, u8), Failure> {
     }
 }
 
+/// The compiler of CUDA files, with what it made before.
+fn compiler() -> Arc<dyn Compile> {
+    Arc::new(Nvcc::new(cache::default_dir().as_deref()))
+}
+
+/// The files of a command line.
+fn given<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Files {
+    let paths = paths.into_iter().map(PathBuf::as_path);
+    Files::given(paths).compiling(compiler())
+}
+
 /// The answer to the question of a command, at each of its sizes.
 fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
     let questions = lines.iter().filter_map(|l| l.cli.command.question());
@@ -205,12 +221,7 @@ fn answer(lines: &[Line], name: &'static str) -> Result<Answer, Failure> {
         let message = "there is no instance to run";
         return Err(Failure::new(ErrorKind::Usage, message));
     };
-    let files = Files::given(
-        flags
-            .iter()
-            .flat_map(|f| f.common().files)
-            .map(PathBuf::as_path),
-    );
+    let files = given(flags.iter().flat_map(|f| f.common().files));
     let specs = Specs::default();
     let asked = |i: usize| -> Result<Vec<Settings>, Failure> {
         let sizes = &lines[i].sizes;
@@ -322,6 +333,7 @@ fn serve(a: &ServeArgs) -> Result<(Done, u8), Failure> {
         memory: a
             .memory_limit
             .or_else(|| Some(limits::usual()? / jobs as u64)),
+        compile: a.compile,
         is_gone: serve::client::is_gone,
     };
     if !serve::serve(io::BufReader::new(io::stdin()), io::stdout(), &options) {
@@ -340,6 +352,7 @@ fn run_entries(q: &Question, manifest: &Path) -> Result<(Done, u8), Failure> {
     let output = q.flags().common().output;
     let request = gate::Request {
         only: Some(q.asked().command()),
+        compiler: Some(compiler()),
         over: output.settings(),
         ..gate::Request::default()
     };
@@ -354,14 +367,16 @@ fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
     let cache = match (a.no_cache || a.stats, &a.cache_dir) {
         (true, _) => None,
         (false, Some(dir)) => Some(dir.clone()),
-        (false, None) => gate::cache::default_dir(),
+        (false, None) => cache::default_dir(),
     };
+    let compiler: Arc<dyn Compile> = Arc::new(Nvcc::new(cache.as_deref()));
     let request = gate::Request {
         filter: a.filter.clone(),
         only: None,
         fail_fast: a.fail_fast,
         stats: a.stats,
         shard: a.shard,
+        compiler: Some(compiler),
         cache: cache.and_then(|dir| Cache::open(&dir)),
         ledgers: a.ledger.clone().map(|path| gate::Ledgers {
             path,
@@ -383,7 +398,8 @@ fn run_gate(a: &GateArgs) -> Result<(Done, u8), Failure> {
 fn run_steps(a: &cli::several::StepsArgs) -> Result<(Done, u8), Failure> {
     limits::limit_process(a.output.memory_limit);
     let over = a.output.settings();
-    let report = with_progress(|progress| steps(&a.file, &over, progress))?;
+    let files = Files::new().compiling(compiler());
+    let report = with_progress(|progress| steps(&a.file, &over, &files, progress))?;
     let code = report.exit();
     Ok((Done::Steps(report), code))
 }
@@ -401,13 +417,14 @@ fn with_progress<T>(work: impl FnOnce(&(dyn Fn(usize, usize, &str) + Sync)) -> T
 }
 
 fn run_dump(a: &DumpArgs, sizes: &Sizes) -> Result<String, Failure> {
-    let files = Files::given(a.files.iter().map(PathBuf::as_path));
+    let files = given(&a.files);
+    let build = a.bind.build.of_files();
     let entry = a.entry.as_deref();
     let mut out = String::new();
     match a.stage {
         Stage::Ast | Stage::Kernel => {
             for path in &a.files {
-                let file = files.open(path)?;
+                let file = files.open(path, &build)?;
                 match a.stage {
                     Stage::Ast => out.push_str(&dump::ast(&file)),
                     _ => out.push_str(&dump::kernel(&file, entry)?),

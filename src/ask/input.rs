@@ -12,10 +12,11 @@ use crate::diag::{Diagnostic, Source, visible};
 use crate::formula::{self, Formula, Trouble};
 use crate::kernel::{self, Kernel, LowerError, LowerWarning, Op, Pc, retries};
 use crate::ptx::{self, Function, Id, Module};
+use crate::source_names;
 use crate::spec::contents::Sources;
 use crate::spec::facts::Fact;
 use crate::spec::limits;
-use crate::spec::{FormulaText, KernelSpec, Layers, Mode, Which};
+use crate::spec::{Build, FormulaText, KernelSpec, Layers, Mode, Which};
 
 /// A parsed file.
 #[derive(Debug)]
@@ -24,6 +25,18 @@ pub struct File {
     pub source: Arc<Source>,
     /// Its syntax tree.
     pub module: Module,
+    /// Its path, if it is a file of the user's: only then are the sources looked at that it names.
+    pub path: Option<PathBuf>,
+}
+
+/// Makes PTX of CUDA.
+pub trait Compile: std::fmt::Debug + Send + Sync {
+    /// The PTX of the text at a path.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no compiler, or the text is none that it compiles.
+    fn ptx(&self, cuda: &Arc<Source>, path: &Path, build: &Build) -> Result<Source, Failure>;
 }
 
 type Slot = Arc<Mutex<Option<Result<Arc<File>, Failure>>>>;
@@ -34,11 +47,13 @@ type Bytes = Result<Arc<[u8]>, String>;
 /// Files by path: one that is named twice is read and parsed once.
 #[derive(Debug, Default)]
 pub struct Files {
-    slots: Mutex<HashMap<PathBuf, Slot>>,
+    slots: Mutex<HashMap<(PathBuf, Build), Slot>>,
     /// Files of contents, or why they cannot be read.
     contents: Mutex<HashMap<PathBuf, Bytes>>,
     /// Paths that the user gave on the command line, who may name a pipe.
     given: HashSet<PathBuf>,
+    /// The compiler of CUDA files, if they may be compiled.
+    compiler: Option<Arc<dyn Compile>>,
 }
 
 impl Files {
@@ -56,21 +71,55 @@ impl Files {
         }
     }
 
+    /// The same cache, which compiles CUDA files.
+    pub fn compiling(self, compiler: Arc<dyn Compile>) -> Files {
+        Files {
+            compiler: Some(compiler),
+            ..self
+        }
+    }
+
     /// Puts a file, or what is wrong with it, under a name of its own.
     pub fn insert(&self, key: &Path, file: Result<Arc<File>, Failure>) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        slots.insert(key.to_path_buf(), Arc::new(Mutex::new(Some(file))));
+        let key = (key.to_path_buf(), Build::default());
+        slots.insert(key, Arc::new(Mutex::new(Some(file))));
     }
 
-    /// The parsed file at a path.
-    pub fn open(&self, path: &Path) -> Result<Arc<File>, Failure> {
+    /// The parsed file at a path: PTX, or what CUDA is compiled to.
+    pub fn open(&self, path: &Path, build: &Build) -> Result<Arc<File>, Failure> {
+        let is_cuda = is_cuda(path);
+        let build = match is_cuda {
+            true => build.clone(),
+            false => Build::default(),
+        };
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            slots.entry(path.to_path_buf()).or_default().clone()
+            let key = (path.to_path_buf(), build.clone());
+            slots.entry(key).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         let given = self.given.contains(path);
-        slot.get_or_insert_with(|| read(path, given)).clone()
+        let read = || {
+            let text = read(path, given)?;
+            let text = match is_cuda {
+                true => Arc::new(self.compiled(&text, path, &build)?),
+                false => text,
+            };
+            let path = Some(path.to_path_buf());
+            parsed(text).map(|file| Arc::new(File { path, ..file }))
+        };
+        slot.get_or_insert_with(read).clone()
+    }
+
+    /// The PTX of a CUDA file.
+    fn compiled(&self, cuda: &Arc<Source>, path: &Path, build: &Build) -> Result<Source, Failure> {
+        let compiler = self.compiler.as_ref().ok_or_else(|| {
+            let why = "CUDA is compiled here only where `volta serve --compile` was said, since an #include may name any file; \
+                       compile it first: nvcc -ptx -lineinfo";
+            refuse(path, &why)
+        })?;
+        compiler.ptx(cuda, path, build)
     }
 
     /// The bytes of a file of contents, which is read once.
@@ -83,6 +132,11 @@ impl Files {
         };
         known.or_insert_with(read).clone()
     }
+}
+
+/// True for the name of a CUDA file.
+pub fn is_cuda(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "cu")
 }
 
 /// What the layers say about a kernel, with the contents of its arrays; `seed` is that of contents that
@@ -279,18 +333,26 @@ fn source(path: &Path, bytes: Vec<u8>) -> Result<Arc<Source>, Failure> {
     Ok(Arc::new(source))
 }
 
-fn read(path: &Path, given: bool) -> Result<Arc<File>, Failure> {
+fn read(path: &Path, given: bool) -> Result<Arc<Source>, Failure> {
     let bytes = match given {
         true => given_bytes(path)?,
         false => bytes(path)?,
     };
-    parse(source(path, bytes)?)
+    source(path, bytes)
 }
 
 /// Parses a text.
 pub fn parse(source: Arc<Source>) -> Result<Arc<File>, Failure> {
+    parsed(source).map(Arc::new)
+}
+
+fn parsed(source: Arc<Source>) -> Result<File, Failure> {
     match ptx::parse(&source) {
-        Ok(module) => Ok(Arc::new(File { source, module })),
+        Ok(module) => Ok(File {
+            source,
+            module,
+            path: None,
+        }),
         Err(errors) => {
             let diagnostics = errors.iter().map(Diagnostic::from).collect();
             Err(Failure::at(ErrorKind::Syntax, &source, diagnostics))
@@ -386,8 +448,15 @@ pub fn lower(files: &Files, spec: &KernelSpec) -> Result<Lowered, Failure> {
     let part = spec.which.part();
     let pure: Vec<&str> = spec.assume.iter().filter_map(Fact::pure).collect();
     let lower = || {
-        let file = files.open(&spec.file)?;
-        let entry = entry_of(&file, spec.entry.as_deref())?;
+        let file = files.open(&spec.file, &spec.build)?;
+        let entry = entry_of(&file, spec).map_err(|e| {
+            let flag = match spec.which {
+                Which::Kernel => "--entry",
+                Which::Reference => "--ref-entry",
+                Which::Optimized => "--opt-entry",
+            };
+            Failure::at(e.kind(), &file.source, vec![e.diagnostic_by(flag)])
+        })?;
         lower_function(&file, entry, &pure, &spec.without)
     };
     let mut lowered = lower().map_err(|e| e.about(part))?;
@@ -399,11 +468,38 @@ pub fn lower(files: &Files, spec: &KernelSpec) -> Result<Lowered, Failure> {
 
 /// An entry of a file, by its name or a unique part of it.
 pub fn lower_entry(file: &File, entry: Option<&str>) -> Result<Lowered, Failure> {
-    lower_function(file, entry_of(file, entry)?, &[], &[])
+    let entry = kernel::select_entry(&file.module, entry).map_err(|e| rejected(file, &[e]))?;
+    lower_function(file, entry, &[], &[])
 }
 
-fn entry_of(file: &File, entry: Option<&str>) -> Result<Id<Function>, Failure> {
-    kernel::select_entry(&file.module, entry).map_err(|e| rejected(file, &[e]))
+/// The entry that a specification names. A file that stands alone in a check holds both kernels: of two the first is the
+/// reference, and the one that is not named is the other one.
+fn entry_of(file: &File, spec: &KernelSpec) -> Result<Id<Function>, LowerError> {
+    let select = |name: Option<&str>| kernel::select_entry(&file.module, name);
+    let Some(other) = &spec.beside else {
+        return select(spec.entry.as_deref());
+    };
+    let all: Vec<Id<Function>> = file.module.entries().map(|(id, _)| id).collect();
+    let other = other
+        .as_deref()
+        .map(|name| select(Some(name)))
+        .transpose()?;
+    let own = match (&spec.entry, &all[..]) {
+        (Some(name), _) => select(Some(name))?,
+        (None, [_]) => return Err(LowerError::OneEntry),
+        (None, &[a, b]) => match (other, spec.which) {
+            (Some(other), _) => [a, b].into_iter().find(|&e| e != other).unwrap_or(a),
+            (None, Which::Optimized) => b,
+            (None, _) => a,
+        },
+        (None, _) => select(None)?,
+    };
+    match other == Some(own) {
+        true => Err(LowerError::SameEntry {
+            name: file.module.text(file.module[own].name).to_string(),
+        }),
+        false => Ok(own),
+    }
 }
 
 /// Every entry of a file.
@@ -426,11 +522,26 @@ fn lower_function(
         Finding::new(Part::Kernel, w.kind(), w.to_string()).at(vec![site])
     };
     lowered.kernel.leave_out(without);
+    if let Some(text) = file
+        .path
+        .as_deref()
+        .and_then(|path| own_source(path, &lowered.kernel))
+    {
+        source_names::name_params(&mut lowered.kernel, &text.text);
+    }
     Ok(Lowered {
         warnings: lowered.warnings.iter().map(warning).collect(),
         merged: retries::merged(&lowered.kernel),
         kernel: lowered.kernel,
     })
+}
+
+/// The source file of a kernel, where it is at hand: by its name, or beside the PTX.
+fn own_source(path: &Path, kernel: &Kernel) -> Option<Arc<Source>> {
+    let (name, _) = source_names::place(kernel)?;
+    let beside = path.with_file_name(Path::new(name).file_name()?);
+    let places = [Path::new(name), &beside];
+    places.into_iter().find_map(|place| text(place).ok())
 }
 
 fn rejected(file: &File, errors: &[LowerError]) -> Failure {

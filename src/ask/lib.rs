@@ -35,6 +35,7 @@ pub mod rows;
 pub mod run;
 pub mod sass;
 pub mod slack;
+mod source_names;
 pub mod spec_file;
 pub mod steps;
 pub mod trial;

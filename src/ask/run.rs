@@ -41,7 +41,7 @@ pub struct Executed {
     /// What its outputs hold.
     pub outputs: Vec<Values>,
     /// The array behind each parameter, by position.
-    arrays: Vec<(u32, String, usize)>,
+    arrays: Vec<Named>,
     /// A limit ended it, so that there are no outputs.
     is_cut: bool,
 }
@@ -126,7 +126,7 @@ fn executed(layers: Layers, files: &Files) -> Result<Executed, Failure> {
         (true, false) => Verdict::Unknown,
         (true, true) => Verdict::Ran,
     };
-    let arrays = parameters(setup, resolved, &outputs);
+    let arrays = parameters(kernel, (setup, resolved), &outputs);
     let written = outputs.iter().map(Values::written).collect();
     let report = Report {
         verdict,
@@ -149,7 +149,9 @@ impl Executed {
         }
         for (key, path) in wanted {
             let mut arrays = self.arrays.iter();
-            let named = arrays.find(|(position, name, _)| key.names(*position, name));
+            let named = arrays.find(|(position, names, _)| {
+                key.names(*position, &names.each_ref().map(String::as_str))
+            });
             let Some((_, _, output)) = named else {
                 let message = format!(
                     "--save names no output: `{}` is bound as none (out: or inout:)",
@@ -332,8 +334,15 @@ fn outputs(setup: &Setup, outcome: &Outcome, memory: Option<&Memory>) -> (Vec<Va
     (values, open)
 }
 
-/// Position, name and output of each parameter and variable that is one; a variable has no position.
-fn parameters(setup: &Setup, resolved: &Resolved, outputs: &[Values]) -> Vec<(u32, String, usize)> {
+/// Position, names and output of a parameter.
+type Named = (u32, [String; 2], usize);
+
+/// Position, names and output of each parameter and variable that is one; a variable has no position.
+fn parameters(
+    kernel: &Kernel,
+    (setup, resolved): (&Setup, &Resolved),
+    outputs: &[Values],
+) -> Vec<Named> {
     let fields = resolved.bindings.fields.iter();
     let of = |f: &spec::Field| {
         let (Value::Pointer(id, _) | Value::Map(id, _)) = f.value else {
@@ -341,12 +350,13 @@ fn parameters(setup: &Setup, resolved: &Resolved, outputs: &[Values]) -> Vec<(u3
         };
         let name = &setup.arrays[id].name;
         let output = outputs.iter().position(|o| o.name == *name)?;
-        Some((f.param, name.clone(), output))
+        let symbol = &kernel.params.get(f.param as usize)?.symbol;
+        Some((f.param, [name.clone(), symbol.clone()], output))
     };
     let globals = resolved.bindings.globals.iter().filter_map(|id| {
         let name = &setup.arrays[*id].name;
         let output = outputs.iter().position(|o| o.name == *name)?;
-        Some((u32::MAX, name.clone(), output))
+        Some((u32::MAX, [name.clone(), name.clone()], output))
     });
     fields.filter_map(of).chain(globals).collect()
 }

@@ -26,6 +26,7 @@ pub(crate) mod command_lines;
 mod lift_args;
 pub(crate) mod number_args;
 pub(crate) mod outputs;
+pub(crate) mod paste;
 pub(crate) mod several;
 pub(crate) mod shared;
 
@@ -343,6 +344,9 @@ pub(crate) struct ServeArgs {
     /// Memory of each request.
     #[arg(long, value_name = "BYTES", value_parser = size_text)]
     pub memory_limit: Option<u64>,
+    /// Compile .cu files that requests name, by nvcc: an #include in them may name any file.
+    #[arg(long)]
+    pub compile: bool,
 }
 
 /// `volta init`.
@@ -454,10 +458,10 @@ impl Flags for CheckArgs {
         let p = &self.pair;
         let (mut reference, mut optimized) = match (&self.formula, self.files.as_slice()) {
             (None, [a, b]) => (Side::path(a), Side::path(b)),
+            (None, [both]) => (Side::path(both), Side::path(both)),
             (Some(_), [b]) => (Side::default(), Side::path(b)),
             (None, _) => {
-                let message =
-                    "a check takes two files, REF.ptx and OPT.ptx, or --formula and one file";
+                let message = "a check takes two files, REF and OPT, one file with two kernels, or --formula and one file";
                 return Err(message.to_string());
             }
             (Some(_), _) => {
@@ -481,6 +485,7 @@ impl Flags for CheckArgs {
         Ok(Settings {
             reference: self.formula.is_none().then_some(reference),
             formula: self.formula.clone(),
+            in_one_file: self.formula.is_none() && self.files.len() == 1,
             optimized: Some(optimized),
             map: table("--map", &p.map)?.into_iter().collect(),
             only: p.only.clone(),

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use indexmap::IndexMap;
 
 use volta::ask::Targets;
+use volta::spec::Build;
 use volta::spec::binding::{parse_arg, parse_map};
 use volta::spec::launch::triple;
 use volta::spec::manifest::{ArgText, Cta, Settings, Triple, denied};
@@ -120,6 +121,30 @@ pub(crate) struct BindArgs {
     /// Assume the wmma fragment layout of an architecture.
     #[arg(long, value_name = "ARCH")]
     pub wmma_layout: Option<String>,
+    #[command(flatten)]
+    pub build: BuildArgs,
+}
+
+/// How CUDA files become PTX.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "CUDA files")]
+pub(crate) struct BuildArgs {
+    /// Architecture for which .cu files are compiled (sm_80 if not given).
+    #[arg(long, value_name = "sm_NN")]
+    pub arch: Option<String>,
+    /// A flag of nvcc for .cu files, such as -DN=64 or --use_fast_math (repeatable).
+    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
+    pub nvcc_flag: Vec<String>,
+}
+
+impl BuildArgs {
+    /// How the files of the command line are compiled.
+    pub(crate) fn of_files(&self) -> Build {
+        Build {
+            arch: self.arch.clone(),
+            flags: self.nvcc_flag.clone(),
+        }
+    }
 }
 
 /// Where and how the result goes.
@@ -303,6 +328,8 @@ pub(crate) fn settings(
         alias: bind.alias.clone(),
         names: table("--name", &bind.name)?,
         buffers: table("--buffer", &bind.buffer)?,
+        arch: bind.build.arch.clone(),
+        nvcc_flag: bind.build.nvcc_flag.clone(),
         exact_constants: set(bind.exact_constants),
         masks_are_infinite: set(bind.masks_are_infinite),
         probabilistic: set(bind.probabilistic),

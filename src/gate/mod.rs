@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -19,13 +19,12 @@ use crate::answer::{Answer, AtSize, Command, ErrorKind, Failure, Kind, UnknownKi
 use crate::ask::{Held, Sizes};
 use crate::diag::Diagnostic;
 use crate::grid::prepared::Runs;
-use crate::input::Files;
+use crate::input::{Compile, Files};
 use crate::instances;
 use crate::spec::{Layers, Settings, limits};
 use crate::work;
 
 pub mod cache;
-mod key;
 mod ledger;
 mod memory;
 mod plan;
@@ -51,10 +50,22 @@ pub struct Request {
     pub stats: bool,
     /// Where results are kept.
     pub cache: Option<Cache>,
+    /// The compiler of CUDA files.
+    pub compiler: Option<Arc<dyn Compile>>,
     /// What each entry came to and cost before.
     pub ledgers: Option<Ledgers>,
     /// Settings above those of the manifest.
     pub over: Settings,
+}
+
+impl Request {
+    /// Its files, none of which is read yet.
+    fn files(&self) -> Files {
+        match &self.compiler {
+            Some(compiler) => Files::new().compiling(compiler.clone()),
+            None => Files::new(),
+        }
+    }
 }
 
 /// One of several parts of a manifest, which machines run beside each other.
@@ -127,7 +138,7 @@ pub fn gate(
     }
 
     let known = Known {
-        files: Files::new(),
+        files: request.files(),
         runs: Runs::within(limits::process()),
         // An entry that is measured runs all of its own.
         shared: match request.stats {

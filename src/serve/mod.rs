@@ -59,6 +59,8 @@ pub struct Options {
     pub threads: usize,
     /// Bytes that each worker may hold.
     pub memory: Option<u64>,
+    /// Whether CUDA files are compiled.
+    pub compile: bool,
     /// Whether nobody reads answers any more.
     pub is_gone: fn() -> bool,
 }

@@ -72,6 +72,9 @@ impl Worker {
         if let Some(bytes) = options.memory {
             command.args(["--memory-limit", &bytes.to_string()]);
         }
+        if options.compile {
+            command.arg("--compile");
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {

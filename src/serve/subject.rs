@@ -100,6 +100,8 @@ impl Subject {
         let mut read = |kernel: &Kernel, role: &str| {
             let held = match kernel.origin(role)? {
                 Origin::Text(..) | Origin::Formula(_) => kernel.clone(),
+                // A worker compiles it.
+                Origin::File(path) if input::is_cuda(path) => kernel.clone(),
                 Origin::File(path) => {
                     let source = input::text(path)?;
                     Kernel::text(source.text.to_string(), source.name.clone())

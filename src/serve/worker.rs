@@ -15,7 +15,7 @@ use crate::answer::{Answer, Failure};
 use crate::ask::{self, Held, Question, Roles, Sizes};
 use crate::diag::Source;
 use crate::grid::prepared::Runs;
-use crate::input::{self, File, Files};
+use crate::input::{self, Compile, File, Files};
 use crate::spec::manifest::Side;
 use crate::spec::{ENTRY_KEYS, Layers, Settings, Which, limits};
 
@@ -34,6 +34,8 @@ struct Worker {
     prepared: HashMap<String, HeldReference>,
     /// What those of them came to that were compared.
     runs: Runs,
+    /// The compiler of CUDA files, if they are compiled here.
+    compiler: Option<Arc<dyn Compile>>,
 }
 
 /// A reference that a worker holds.
@@ -46,7 +48,7 @@ struct HeldReference {
 pub(super) type Parsed = Result<Arc<File>, Failure>;
 
 /// Runs the jobs of the standard input, within this much memory.
-pub fn work(memory: Option<u64>) {
+pub fn work(memory: Option<u64>, compiler: Option<Arc<dyn Compile>>) {
     limits::limit_process(memory);
     let panicked: Arc<Mutex<String>> = Arc::default();
     let seen = panicked.clone();
@@ -65,6 +67,7 @@ pub fn work(memory: Option<u64>) {
     let mut worker = Worker {
         prepared: HashMap::new(),
         runs: Runs::within(memory),
+        compiler,
     };
     while let Ok(line) = next.recv() {
         if say(STARTED).is_err() {
@@ -129,7 +132,10 @@ impl Worker {
     }
 
     fn result(&mut self, job: &Job) -> Result<String, Failure> {
-        let files = Files::new();
+        let files = match &self.compiler {
+            Some(compiler) => Files::new().compiling(compiler.clone()),
+            None => Files::new(),
+        };
         let Some(question) = ask::named(&job.command) else {
             let layers = self.layers(job, Roles::Pair, &files)?;
             return self.prepare(job, Layers(&layers.each_ref()), &files);

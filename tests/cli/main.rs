@@ -13,6 +13,7 @@ mod certificates;
 mod ci;
 mod contents;
 mod coverage;
+mod cuda;
 mod docs;
 mod every_launch;
 mod foreign;

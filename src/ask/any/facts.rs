@@ -59,7 +59,7 @@ impl Names<'_> {
     /// The offset in the parameter space that a key names, if it is a number's.
     fn offset(&self, key: &Key) -> Option<u32> {
         let params = self.kernel.params.iter().enumerate();
-        let mut found = params.filter(|(i, p)| key.names(*i as u32, &p.name));
+        let mut found = params.filter(|(i, p)| key.names(*i as u32, &[&p.name, &p.symbol]));
         let (_, param) = found.next()?;
         Some(param.offset + key.offset.unwrap_or(0))
     }

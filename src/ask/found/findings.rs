@@ -136,8 +136,7 @@ impl<'a> Found<'a> {
     /// Says which parameters need a value, where a run ended for want of one.
     pub(crate) fn miss(&mut self, launches: &[Ran]) {
         for ran in launches {
-            let missing = ran.missing(&self.unknown);
-            self.unknown.extend(missing);
+            ran.missing(&mut self.unknown);
         }
     }
 

@@ -58,12 +58,21 @@ impl Ran<'_> {
     }
 
     /// Says of every integer without a value that it needs one, where a run ended for want of one:
-    /// beside those that `known` names.
-    pub fn missing(self, known: &[Finding<UnknownKind>]) -> Vec<Finding<UnknownKind>> {
+    /// beside those that `known` names. The hint of each is a flag that binds it to the number of threads, a value that
+    /// most sizes may have.
+    pub fn missing(self, known: &mut Vec<Finding<UnknownKind>>) {
         let kind = UnknownKind::MissingBinding;
         if !known.iter().any(|e| e.kind == kind) {
-            return Vec::new();
+            return;
         }
+        let extents = [self.launch.block, self.launch.grid].into_iter().flatten();
+        let threads: u64 = extents.map(u64::from).product();
+        let filled = |f: &mut Finding<UnknownKind>| {
+            let flag = f.message.split_once("bind it with ");
+            if let Some((flag, _)) = flag.and_then(|(_, rest)| rest.rsplit_once("=VALUE")) {
+                f.hint = Some(format!("{flag}={}", threads.max(1)));
+            }
+        };
         let named = |flag: &str| {
             let flag = format!("with {flag}=VALUE");
             known
@@ -80,7 +89,9 @@ impl Ran<'_> {
             let site = Site::new(source, span, "is read here");
             Finding::new(self.spec.which.part(), kind, message).at(vec![site])
         };
-        unbound.filter(|u| !named(&u.flag)).map(finding).collect()
+        let more: Vec<_> = unbound.filter(|u| !named(&u.flag)).map(finding).collect();
+        known.extend(more);
+        known.iter_mut().filter(|f| f.kind == kind).for_each(filled);
     }
 
     /// Says that an answer speaks of some CTAs of a grid only.

@@ -34,6 +34,8 @@ const SECONDS: f64 = 10.0;
 pub(super) struct Guess {
     /// Its file as it was named.
     pub path: PathBuf,
+    /// Its entry, by a name that means it alone.
+    pub entry: String,
     /// The kernel.
     pub kernel: Kernel,
     /// Its block; none where `.reqntid` says it.
@@ -179,10 +181,11 @@ pub(super) fn position(key: &str) -> Vec<u32> {
 
 impl Guess {
     /// Guesses for a kernel of a file.
-    pub(super) fn of(path: &Path, kernel: Kernel, files: &Files) -> Guess {
+    pub(super) fn of(path: &Path, entry: String, kernel: Kernel, files: &Files) -> Guess {
         let block = Block::of(&kernel);
         let mut out = Guess {
             path: path.to_path_buf(),
+            entry,
             kernel,
             block,
             args: IndexMap::new(),
@@ -205,7 +208,7 @@ impl Guess {
     /// Settings that launch it alone.
     fn settings(&self, sizes: &IndexMap<String, Binding>) -> Settings {
         let mut kernel = Side::path(&self.path);
-        kernel.own.entry = Some(self.kernel.name.clone());
+        kernel.own.entry = Some(self.entry.clone());
         Settings {
             kernel: Some(kernel),
             block: self.block.as_ref().map(|b| Triple(b.sizes)),

@@ -15,7 +15,8 @@ use crate::alone::bound;
 use crate::answer::{ErrorKind, Failure};
 use crate::diag::foreign::{sentence, toml as quote};
 use crate::input::{self, Files};
-use crate::spec::{Layers, Manifest, Which};
+use crate::kernel::printed;
+use crate::spec::{Build, Layers, Manifest, Which};
 
 mod guess;
 
@@ -38,19 +39,28 @@ const HEAD: &str = "\
 pub fn manifest(paths: &[PathBuf], files: &Files) -> Result<String, Failure> {
     let mut kernels: Vec<Guess> = Vec::new();
     for path in paths {
-        let file = files.open(path)?;
-        let all = input::lower_all(&file)?.into_iter();
-        kernels.extend(all.map(|kernel| Guess::of(path, kernel, files)));
+        let file = files.open(path, &Build::default())?;
+        let all = input::lower_all(&file)?;
+        let names: Vec<String> = all.iter().map(|k| source_name(&k.name)).collect();
+        for (i, kernel) in all.into_iter().enumerate() {
+            // Functions that differ in their parameters alone have one name in the source.
+            let is_alone = names.iter().filter(|n| **n == names[i]).count() == 1;
+            let entry = match is_alone {
+                true => names[i].clone(),
+                false => kernel.name.clone(),
+            };
+            kernels.push(Guess::of(path, entry, kernel, files));
+        }
     }
     let mut out = String::from(HEAD);
     let mut names = EntryNames::default();
     for guess in &kernels {
-        let name = names.unique(&guess.kernel.name, &guess.path);
+        let name = names.unique(&guess.entry, &guess.path);
         let entry = race(&name, guess);
         out.push_str(&tried(entry, &[Which::Kernel], files));
     }
     if let [a, b, rest @ ..] = &kernels[..] {
-        let name = format!("{}-{}", a.kernel.name, b.kernel.name);
+        let name = format!("{}-{}", a.entry, b.entry);
         let entry = check(&names.unique(&name, &b.path), a, b);
         out.push_str(
             "\n# Two kernels that must compute the same, the first of them the reference:",
@@ -61,6 +71,11 @@ pub fn manifest(paths: &[PathBuf], files: &Files) -> Result<String, Failure> {
         });
     }
     Ok(out)
+}
+
+/// The name of a kernel as its source has it.
+fn source_name(symbol: &str) -> String {
+    printed(symbol).unwrap_or_else(|| symbol.to_string())
 }
 
 /// Names of entries, no two of which may be the same.
@@ -126,11 +141,7 @@ fn check(name: &str, a: &Guess, b: &Guess) -> String {
 
 fn file(guess: &Guess) -> String {
     let path = guess.path.display().to_string();
-    format!(
-        "file = {}, entry = {}",
-        quote(&path),
-        quote(&guess.kernel.name)
-    )
+    format!("file = {}, entry = {}", quote(&path), quote(&guess.entry))
 }
 
 fn write_args<'a, K: AsRef<str> + 'a>(

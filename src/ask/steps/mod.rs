@@ -57,10 +57,11 @@ pub struct Row {
 pub fn steps(
     path: &Path,
     over: &Settings,
+    files: &Files,
     progress: &(dyn Fn(usize, usize, &str) + Sync),
 ) -> Result<StepsReport, Failure> {
     let plan = Plan::read(path)?;
-    let (files, runs) = (Files::new(), Runs::within(limits::process()));
+    let runs = Runs::within(limits::process());
     let pairs: Vec<[usize; 2]> = (1..plan.kernels.len())
         .flat_map(|i| [[0, i], [i - 1, i]].into_iter().take(i.min(2)))
         .collect();
@@ -69,7 +70,7 @@ pub fn steps(
     let at_size = |instance: &Instance| {
         let compare = |&pair: &[usize; 2]| {
             let start = Instant::now();
-            let result = plan.compare(instance, pair, over, (&files, &runs));
+            let result = plan.compare(instance, pair, over, (files, &runs));
             let entry = plan.entry(instance, pair, (start, result));
             let _guard = last.lock();
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, all, &entry.name);

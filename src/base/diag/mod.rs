@@ -190,6 +190,15 @@ impl Source {
         self.text[start as usize..end].trim_end_matches(['\n', '\r'])
     }
 
+    /// The text of a line (from 1) without the blanks around it, as a span; `None` if there is no such line.
+    pub fn line_span(&self, line: u32) -> Option<Span> {
+        let &start = self.line_starts.get((line as usize).checked_sub(1)?)?;
+        let text = self.line(line);
+        let indent = text.len() - text.trim_start().len();
+        let start = start + indent as u32;
+        Some(Span::new(start, start + text.trim().len() as u32))
+    }
+
     /// The text under a span, cut to the source.
     pub fn slice(&self, span: Span) -> &str {
         &self.text[self.range(span)]

@@ -12,6 +12,8 @@ use crate::term::{ArrayId, NotFinite, decode, sext};
 #[derive(Clone, Debug)]
 pub(super) struct ArraySymbol {
     pub name: String,
+    /// The PTX name of the parameter that it is.
+    symbol: Option<String>,
     pub id: ArrayId,
     /// What is known of it.
     pub array: Array,
@@ -23,6 +25,8 @@ pub(super) struct ArraySymbol {
 #[derive(Clone, Debug)]
 pub(super) struct ScalarSymbol {
     pub name: String,
+    /// The PTX name of the parameter that it is.
+    symbol: Option<String>,
     pub value: Scalar,
 }
 
@@ -93,6 +97,7 @@ impl Symbols {
         let mut out = Symbols::default();
         let of_size = |(name, value): (&String, &i64)| ScalarSymbol {
             name: name.clone(),
+            symbol: None,
             value: Scalar::Int(*value),
         };
         out.scalars.extend(sizes.0.iter().map(of_size));
@@ -116,16 +121,17 @@ impl Symbols {
                 continue;
             };
             let at = field.offset - param.offset;
+            let symbol = (at == 0).then(|| param.symbol.clone());
             let elem = |id: ArrayId| resolved.arrays[id].elem;
             let (name, value) = match field.value {
                 Value::Pointer(id, _) => {
-                    out.array(id, resolved, None);
+                    out.array(id, symbol, resolved, None);
                     continue;
                 }
                 Value::Map(id, map) => {
                     let map = bindings.maps.get(map as usize);
                     let strides = map.and_then(|m| strides(m, &resolved.arrays[id]));
-                    out.array(id, resolved, strides);
+                    out.array(id, symbol, resolved, strides);
                     continue;
                 }
                 Value::Bits(bits) => {
@@ -145,15 +151,25 @@ impl Symbols {
                     (resolved.arrays[id].name.clone(), value)
                 }
             };
-            out.scalars.push(ScalarSymbol { name, value });
+            out.scalars.push(ScalarSymbol {
+                name,
+                symbol,
+                value,
+            });
         }
         for &id in &bindings.globals {
-            out.array(id, resolved, None);
+            out.array(id, None, resolved, None);
         }
     }
 
     /// An array by the name that reports have for it, once.
-    fn array(&mut self, id: ArrayId, from: &Resolved, strides: Option<Vec<u64>>) {
+    fn array(
+        &mut self,
+        id: ArrayId,
+        symbol: Option<String>,
+        from: &Resolved,
+        strides: Option<Vec<u64>>,
+    ) {
         if self.arrays.iter().any(|a| a.id == id) {
             return;
         }
@@ -166,6 +182,7 @@ impl Symbols {
         let pointers = array.pointers.clone();
         self.arrays.push(ArraySymbol {
             name: array.name.clone(),
+            symbol,
             id,
             array,
             strides,
@@ -173,15 +190,19 @@ impl Symbols {
         // A kernel reaches the arrays that another one points to, and so does a formula, by their names.
         for &(_, target) in pointers.iter().flat_map(|p| p.iter()) {
             let Some((target, _)) = target else { continue };
-            self.array(target, from, None);
+            self.array(target, None, from, None);
         }
     }
 
     pub(super) fn find_array(&self, name: &str) -> Option<usize> {
-        self.arrays.iter().position(|a| a.name == name)
+        let all = || self.arrays.iter();
+        let by_symbol = || all().position(|a| a.symbol.as_deref() == Some(name));
+        all().position(|a| a.name == name).or_else(by_symbol)
     }
 
     pub(super) fn find_scalar(&self, name: &str) -> Option<usize> {
-        self.scalars.iter().position(|s| s.name == name)
+        let all = || self.scalars.iter();
+        let by_symbol = || all().position(|s| s.symbol.as_deref() == Some(name));
+        all().position(|s| s.name == name).or_else(by_symbol)
     }
 }

@@ -5,6 +5,7 @@
 
 use thiserror::Error;
 
+use crate::answer::kinds::near;
 use crate::answer::{ErrorKind, Kind, WarningKind};
 use crate::diag::{Diagnostic, Span};
 use crate::ptx::EvalError;
@@ -166,14 +167,32 @@ pub enum LowerError {
         /// The name asked for.
         name: String,
         /// The entries.
-        entries: Vec<(String, Span)>,
+        entries: Vec<EntryName>,
     },
     /// Several entries fit.
     #[error("{} entries fit, say which one", .entries.len())]
     AmbiguousEntry {
         /// The entries that fit.
-        entries: Vec<(String, Span)>,
+        entries: Vec<EntryName>,
     },
+    /// One kernel where two are compared.
+    #[error("it holds one kernel, and a check compares two: name the other file, or --formula")]
+    OneEntry,
+    /// Entries that are one, where two are compared.
+    #[error("both sides are `{name}`: a file alone is compared in two of its kernels")]
+    SameEntry {
+        /// The entry.
+        name: String,
+    },
+}
+
+/// An entry as a user can name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryName {
+    /// A name that means it alone.
+    pub text: String,
+    /// Where it is declared.
+    pub span: Span,
 }
 
 impl LowerError {
@@ -195,7 +214,9 @@ impl LowerError {
             LowerError::CallArity { .. } | LowerError::ArgumentSize { .. } => "call",
             LowerError::NoEntry
             | LowerError::UnknownEntry { .. }
-            | LowerError::AmbiguousEntry { .. } => "entry",
+            | LowerError::AmbiguousEntry { .. }
+            | LowerError::OneEntry
+            | LowerError::SameEntry { .. } => "entry",
         }
     }
 
@@ -204,7 +225,9 @@ impl LowerError {
         match self {
             LowerError::NoEntry
             | LowerError::UnknownEntry { .. }
-            | LowerError::AmbiguousEntry { .. } => ErrorKind::Entry,
+            | LowerError::AmbiguousEntry { .. }
+            | LowerError::OneEntry
+            | LowerError::SameEntry { .. } => ErrorKind::Entry,
             LowerError::Undeclared { .. }
             | LowerError::UnknownLabel { .. }
             | LowerError::Redeclared { .. }
@@ -241,12 +264,19 @@ impl LowerError {
             LowerError::Constant(error) => Some(error.span()),
             LowerError::NoEntry
             | LowerError::UnknownEntry { .. }
-            | LowerError::AmbiguousEntry { .. } => None,
+            | LowerError::AmbiguousEntry { .. }
+            | LowerError::OneEntry
+            | LowerError::SameEntry { .. } => None,
         }
     }
 
     /// The message with its places.
     pub fn diagnostic(&self) -> Diagnostic {
+        self.diagnostic_by("--entry")
+    }
+
+    /// The message with its places; `flag` names the entry on the command line.
+    pub fn diagnostic_by(&self, flag: &str) -> Diagnostic {
         let mut message = Diagnostic::error(self.code(), self.to_string());
         if let Some(span) = self.span() {
             message = message.label(span, "");
@@ -260,10 +290,24 @@ impl LowerError {
             } => message.help(help.as_str()),
             LowerError::Immediate { help, .. } => message.help(*help),
             LowerError::Redeclared { first, .. } => message.label(*first, "first declared here"),
-            LowerError::UnknownEntry { entries, .. } | LowerError::AmbiguousEntry { entries } => {
-                let names = entries.iter().map(|(name, _)| name.as_str());
-                let names = names.collect::<Vec<_>>().join(", ");
-                message.help(format!("the entries are: {names}"))
+            LowerError::UnknownEntry { name, entries } => {
+                let names: Vec<&str> = entries.iter().map(|e| e.text.as_str()).collect();
+                // Template arguments are the longer part of a name, and its first part is what is mistyped.
+                let bases = names.iter().map(|n| n.split('<').next().unwrap_or(n));
+                let bases: Vec<&str> = bases.collect();
+                let nearest = near(name, &names).first().copied().or_else(|| {
+                    let base = near(name, &bases).first().copied()?;
+                    let at = bases.iter().position(|b| *b == base)?;
+                    names.get(at).copied()
+                });
+                let close = nearest.map(|first| format!("did you mean {flag} '{first}'? "));
+                let close = close.unwrap_or_default();
+                message.help(format!("{close}The entries are: {}", names.join(", ")))
+            }
+            LowerError::AmbiguousEntry { entries } => {
+                let flags = entries.iter().map(|e| format!("{flag} '{}'", e.text));
+                let flags: Vec<String> = flags.collect();
+                message.help(format!("one of: {}", flags.join("   ")))
             }
             _ => message,
         }

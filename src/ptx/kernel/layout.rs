@@ -360,6 +360,7 @@ impl Lowerer<'_> {
             };
             self.push_param(Param {
                 name: m.text(name).to_string(),
+                symbol: m.text(name).to_string(),
                 offset,
                 bytes: extent.bytes as u32,
                 align: extent.align,

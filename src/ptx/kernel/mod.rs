@@ -96,7 +96,7 @@ pub use crate::scalar::*;
 pub use async_op::{AsyncOp, Fragment, GroupA, Part, WaitFor, Wgmma, WmmaMma, WmmaMove};
 pub use bulk_op::{BulkCopy, BulkEnd, BulkFar, BulkOp, MapField};
 pub use cluster_op::{ClusterOp, RemoteStore};
-pub use entry::{demangled, select_entry};
+pub use entry::{demangled, printed, select_entry};
 pub use error::{LowerError, LowerWarning};
 pub use int_op::*;
 pub use lower::{Lowered, lower, lower_with};
@@ -224,8 +224,10 @@ pub struct Loc {
 /// A kernel parameter.
 #[derive(Clone, Debug)]
 pub struct Param {
-    /// PTX name.
+    /// Its name for people: that of its source where it is known, else its PTX name.
     pub name: String,
+    /// PTX name.
+    pub symbol: String,
     /// Byte offset in the parameter space.
     pub offset: u32,
     /// Size in bytes.
@@ -234,6 +236,13 @@ pub struct Param {
     pub align: u32,
     /// How it was declared.
     pub kind: ParamKind,
+}
+
+impl Param {
+    /// True if a user may mean it by a name.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.symbol == name
+    }
 }
 
 /// The declared type of a kernel parameter.

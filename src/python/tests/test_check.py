@@ -102,7 +102,7 @@ def test_errors_are_exceptions(xy: list[volta.arg.Array], tmp_path: Path) -> Non
     with pytest.raises(volta.InputError, match="2"):
         volta.check(TWICE, TWICE, args=[*xy, 3], block=8)
     with pytest.raises(TypeError, match="'blok'"):
-        volta.check(TWICE, TWICE, args=xy, blok=8)
+        volta.check(TWICE, TWICE, args=xy, blok=8)  # type: ignore[call-overload]
     with pytest.raises(volta.InputError, match="no element type"):
         volta.arg.input("complex64", 3)
     with pytest.raises(volta.InputError, match="no argument"):

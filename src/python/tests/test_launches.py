@@ -40,7 +40,7 @@ def test_a_kernel_of_text_is_launched_on_a_grid_with_a_block() -> None:
     with pytest.raises(volta.InputError, match="not in both"):
         volta.race(k[2, 4], arg.input("f32", 8), args=twice)
     with pytest.raises(volta.KeywordError, match="launches of Triton functions, and there is none here"):
-        volta.race(k[2, 4], arg.input("f32", 8), arg.output("f32", 8), num_warps=4)
+        volta.race(k[2, 4], arg.input("f32", 8), arg.output("f32", 8), num_warps=4)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,6 @@ def test_an_error_of_the_program_speaks_python() -> None:
     with pytest.raises(volta.InputError, match="block=") as e:
         volta.race(volta.ptx(SCALE), args=[arg.input("f32", 8), arg.output("f32", 8)])
     assert "--" not in str(e.value)
-
-
-def test_a_result_says_its_cause_in_one_line() -> None:
-    k = volta.ptx(SCALE)
-    args = {"x": arg.input("f32", 4), "y": arg.output("f32", 4), "scale": arg.known(np.array([2], np.float32))}
-    assert repr(volta.check(lambda x: 2 * x, k[1, 4], args=args)) == "<volta.Result equivalent>"
-    assert repr(volta.check(lambda x: x, k[1, 2], args=args)).startswith("<volta.Result not-equivalent: ")
 
 
 triton = pytest.importorskip("triton")

@@ -164,6 +164,6 @@ def test_explain() -> None:
 def test_only_kernels_are_asked() -> None:
     for question in (volta.race, volta.slack, volta.lift):
         with pytest.raises(volta.InputError, match="kernel"):
-            question(volta.formula("y[i] = x[i]"))
+            question(volta.formula("y[i] = x[i]"))  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="strickt"):
-        volta.race(HEAD + ".visible .entry k() { ret; }", block=1, strickt=True)
+        volta.race(HEAD + ".visible .entry k() { ret; }", block=1, strickt=True)  # type: ignore[call-overload]

@@ -220,7 +220,8 @@ def test_a_value_that_cannot_be_sent_is_an_error(xy: list[arg.Array]) -> None:
     nested: list[Any] = []
     for _ in range(100_000):
         nested = [nested]
-    for assume in ([float("nan")], [object()], ["\ud800"], nested, ["x" * (65 << 20)]):
+    given: list[Any] = [[float("nan")], [object()], ["\ud800"], nested, ["x" * (65 << 20)]]
+    for assume in given:
         with pytest.raises(volta.InputError):
             volta.race(TWICE, args=xy, block=8, assume=assume)
     with pytest.raises(volta.InputError, match=r"half of a surrogate pair .*u\{dc80\}"):

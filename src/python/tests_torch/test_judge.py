@@ -177,3 +177,9 @@ def test_a_batch_that_a_row_must_equal_has_two_sizes() -> None:
     found = [(shrink.sizes(t)["batch_size"], t.partition("wide = (")[2].partition(",")[0]) for t in tied]
     assert all(str(batch) == row for batch, row in found)
     assert len(set(found)) == 2
+
+
+@pytest.mark.parametrize("candidate", ["", "to be or not to be\n", "x = 1\n"])
+def test_a_text_without_a_model_is_a_judgement(candidate: str) -> None:
+    r = volta.judge(ADD.replace("SUM", "x + y"), candidate)
+    assert (r.category, r.reward) == ("syntax", 0.0), r

@@ -34,7 +34,7 @@ class Sync:
         return cls(Site.of(entry["site"]), str(entry["op"]), entry["state"], breaks, why)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Slack(Result):
     """The answer of `volta.slack`."""
 
@@ -65,7 +65,7 @@ class LiftedOutput:
     conjectured: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Lifted(Result):
     """The answer of `volta.lift`."""
 
@@ -99,7 +99,7 @@ class BitClass:
     differs: Mapping[int, str | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Classes(Result):
     """The answer of `volta.classes`; `labels` are the names of the kernels, configurations for example."""
 
@@ -135,7 +135,7 @@ class RowExample:
     site: Site | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rows(Result):
     """The answer of `volta.rows`."""
 

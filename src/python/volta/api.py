@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from . import arg, awkward, kernels, sequences, server
+from . import arg, awkward, kernels, lints, sequences, server
 from .answers import Classes, Lifted, Rows, Slack
-from .calls import Args, Json, Size, at_size, each, limits, result_of
+from .calls import Json, Size, SizedArgs, at_size, each, limits, result_of
 from .errors import InputError, NotProved, ServerError
-from .kernels import Grid, Kernel, SizedGrid
-from .keywords import options_of
+from .kernels import Grid, Kernel, Keyed, Plain, SizedGrid, Wrapper
+from .keywords import CheckOptions, ClassesOptions, Options, RaceOptions, RowsOptions, SlackOptions, options_of
 from .launches import Launch, asked
 from .prepared import Prepared
 from .results import Result
 
-SizedArgs = Args | Callable[..., Args]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .recording import Recording
 
 
+@overload
+def check(
+    reference: object, optimized: Plain | Sequence[Kernel] | Recording, *given: object, **options: Unpack[CheckOptions]
+) -> Result: ...
+@overload
+def check(reference: object, optimized: Keyed, *given: object, **keywords: Any) -> Result: ...
+@overload
+def check(reference: Wrapper, optimized: object, *given: object, **keywords: Any) -> Result: ...
 def check(
     reference: object,
     optimized: object,
@@ -55,7 +67,9 @@ def check(
     Raises `InputError` where the call makes no sense, `CompileError` where a compiler rejects a kernel, `ServerError` where
     the program cannot be found or ends.
     """
-    launch, own = asked((reference, optimized), given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked(
+        (reference, optimized), given, Launch(args, grid, block, dynamic_shared), options, CheckOptions.__optional_keys__
+    )
 
     def one(launched: Launch) -> Result:
         return _checked(reference, optimized, launched, own, limits(timeout, budget))
@@ -70,7 +84,7 @@ def _checked(reference: object, optimized: object, launch: Launch, options: Mapp
             raise InputError("each launch of a sequence has its own arguments: say kernel.launch(x, y, grid=..., block=...)")
         sides = {"reference": reference, "optimized": optimized}
         request, arrays = sequences.request("check", sides, options_of(options), limit)
-        return result_of(server.ask(request), arrays)
+        return result_of(server.ask(request), arrays, sequences.lints_of(sides), options.get("deny"))
     return Prepared(launch.kernel(reference), launch, options).once(optimized, limit)
 
 
@@ -94,6 +108,7 @@ class Question:
         if not isinstance(subject, Kernel):
             raise InputError("this is asked of a kernel: not of a formula, and not of a function")
         self.kernel = subject
+        self.deny = options.get("deny")
         self.call = launch.call(subject)
         self.call.fits(subject, bool(options.get("any")))
         self.launch: Json = {
@@ -110,13 +125,21 @@ class Question:
     def ask(self, op: str, limit: Json, **more: Any) -> Result:
         """The answer."""
         request: Json = {"op": op, **self.subject(), "formats": ["human"], **limit, **more}
-        return result_of(server.ask(request), self.arrays())
+        return result_of(server.ask(request), self.arrays(), *self.lints())
+
+    def lints(self) -> tuple[list[Json], Any]:
+        """What is suspect of the kernel's source, and the kinds of warnings that are denied."""
+        return lints.of_sides({"kernel": [self.kernel]}), self.deny
 
     def arrays(self) -> dict[str, arg.Array]:
         """The arrays that a report names."""
         return self.call.arrays(self.kernel)
 
 
+@overload
+def race(kernel: Plain | Sequence[Kernel] | Recording, *given: object, **options: Unpack[RaceOptions]) -> Result: ...
+@overload
+def race(kernel: Keyed, *given: object, **keywords: Any) -> Result: ...
 def race(
     kernel: object,
     *given: object,
@@ -135,22 +158,27 @@ def race(
     `result.launches` is that scope. `deterministic=True` asks whether every schedule gives the same bits
     (`result.deterministic`).
     """
-    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options, RaceOptions.__optional_keys__)
     limit = limits(timeout, budget)
 
     def one(launched: Launch) -> Result:
         if sequences.is_sequence(kernel):
-            request, arrays = sequences.request("race", {"kernel": kernel}, options_of(own), limit)
-            return result_of(server.ask(request), arrays)
+            sides = {"kernel": kernel}
+            request, arrays = sequences.request("race", sides, options_of(own), limit)
+            return result_of(server.ask(request), arrays, sequences.lints_of(sides), own.get("deny"))
         return Question(kernel, launched, own).ask("race", limit)
 
     return _each(launch, sizes, one)
 
 
+@overload
+def slack(kernel: Plain, *given: object, **options: Unpack[SlackOptions]) -> Slack: ...
+@overload
+def slack(kernel: Keyed, *given: object, **keywords: Any) -> Slack: ...
 def slack(
     kernel: object,
     *given: object,
-    args: Args | None = None,
+    args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
@@ -160,15 +188,19 @@ def slack(
 ) -> Slack:
     """Which barriers, waits and fences a launch needs: `result.sync` has each with its state, `result.together` those that can
     go at once. Arguments as those of `race`; `result.verdict` is that of the kernel as it is."""
-    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options, SlackOptions.__optional_keys__)
     launch.fixed()
     return Slack.of(Question(kernel, launch, own).ask("slack", limits(timeout, budget)))
 
 
+@overload
+def lift(kernel: Plain, *given: object, **options: Unpack[Options]) -> Lifted: ...
+@overload
+def lift(kernel: Keyed, *given: object, **keywords: Any) -> Lifted: ...
 def lift(
     kernel: object,
     *given: object,
-    args: Args | None = None,
+    args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
@@ -177,11 +209,15 @@ def lift(
     **options: Any,
 ) -> Lifted:
     """What a kernel computes: `result.formulas` by the names of the outputs, each proved. Arguments as those of `race`."""
-    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options, Options.__optional_keys__)
     launch.fixed()
     return Lifted.of(Question(kernel, launch, own).ask("lift", limits(timeout, budget)))
 
 
+@overload
+def rows(kernel: Plain | Sequence[Kernel] | Recording, pattern: str, *given: object, **options: Unpack[RowsOptions]) -> Rows: ...
+@overload
+def rows(kernel: Keyed, pattern: str, *given: object, **keywords: Any) -> Rows: ...
 def rows(
     kernel: object,
     pattern: str,
@@ -206,7 +242,7 @@ def rows(
 
     Raises `InputError` where the pattern names no array or no dimension.
     """
-    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked([kernel], given, Launch(args, grid, block, dynamic_shared), options, RowsOptions.__optional_keys__)
     own = {**own, "rows": pattern, "values": values}
     every = list(sizes) if sizes is not None else [{}]
     if not every:
@@ -214,19 +250,22 @@ def rows(
     if sizes is None:
         launch.fixed()
 
-    def request(size: Size) -> tuple[Json, dict[str, arg.Array]]:
+    def request(size: Size) -> tuple[Json, dict[str, arg.Array], list[Json]]:
         launched = _launched(kernel, size)
         if sequences.is_sequence(launched):
-            return sequences.request("rows", {"kernel": launched}, options_of(own), limits(timeout, budget))
+            sides = {"kernel": launched}
+            made, arrays = sequences.request("rows", sides, options_of(own), limits(timeout, budget))
+            return made, arrays, sequences.lints_of(sides)
         question = Question(launched, launch.at(size), own)
-        return {"op": "rows", **question.subject(), "formats": ["human"], **limits(timeout, budget)}, question.arrays()
+        made = {"op": "rows", **question.subject(), "formats": ["human"], **limits(timeout, budget)}
+        return made, question.arrays(), question.lints()[0]
 
-    smallest, _ = request(min(every, key=lambda size: sum(size.values())))
+    smallest, _, _ = request(min(every, key=lambda size: sum(size.values())))
     subject = {key: smallest[key] for key in ("kernel", "launch")}
 
     def one(size: Size) -> Rows:
-        made, arrays = request(size)
-        return Rows.of(result_of(server.ask({**made, "smallest": subject}), arrays))
+        made, arrays, found = request(size)
+        return Rows.of(result_of(server.ask({**made, "smallest": subject}), arrays, found, own.get("deny")))
 
     return one(every[0]) if sizes is None else each(every, one)
 
@@ -242,11 +281,15 @@ def _launched(kernel: object, size: Size) -> object:
     return calls if len(calls) > 1 else calls.only()
 
 
+@overload
+def classes(kernel: Sequence[Plain], *given: object, **options: Unpack[ClassesOptions]) -> Classes: ...
+@overload
+def classes(kernel: Keyed | Sequence[Keyed], *given: object, **keywords: Any) -> Classes: ...
 def classes(
     kernel: object,
     *given: object,
     configs: Sequence[Any] | str = "all",
-    args: Args | None = None,
+    args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
@@ -263,7 +306,7 @@ def classes(
     Raises `InputError` for fewer than two kernels, `CompileError` where a compiler rejects one.
     """
     subjects = kernel if isinstance(kernel, (list, tuple)) else [kernel]
-    launch, own = asked(subjects, given, Launch(args, grid, block, dynamic_shared), options)
+    launch, own = asked(subjects, given, Launch(args, grid, block, dynamic_shared), options, ClassesOptions.__optional_keys__)
     launch.fixed()
     labels, members = _members(subjects, configs, launch)
     call = launch.call(*members)
@@ -276,7 +319,8 @@ def classes(
         "formats": ["human"],
         **limits(timeout, budget),
     }
-    return Classes.of(result_of(server.ask(request), call.arrays(first)), labels)
+    found = lints.of_sides({label: [member] for label, member in zip(labels, members)})
+    return Classes.of(result_of(server.ask(request), call.arrays(first), found, own.get("deny")), labels)
 
 
 def _members(subjects: Sequence[object], configs: Any, launch: Launch) -> tuple[list[str], list[Kernel]]:
@@ -295,6 +339,10 @@ def _members(subjects: Sequence[object], configs: Any, launch: Launch) -> tuple[
     return labels, members
 
 
+@overload
+def run(kernel: str | Path, *given: object, **options: Unpack[Options]) -> Any: ...
+@overload
+def run(kernel: Kernel | Keyed, *given: object, **keywords: Any) -> Any: ...
 def run(
     kernel: object,
     *given: object,
@@ -319,7 +367,7 @@ def run(
         subject = kernel
         given = tuple(arg.known(a) if isinstance(a, np.ndarray) else a for a in given)
         options = {k: arg.known(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
-    launch, own = asked([subject], given, Launch(None, grid, block, dynamic_shared), options)
+    launch, own = asked([subject], given, Launch(None, grid, block, dynamic_shared), options, Options.__optional_keys__)
     out = tuple(outputs(Question(subject, launch, own).ask("run", limits(timeout, budget))).values())
     return out[0] if len(out) == 1 else out
 
@@ -339,6 +387,8 @@ def _array(output: Json) -> Any:
 
 def explain(kind: str) -> str:
     """What a kind of defect, warning, unknown or assumption means, with an example. Raises `InputError` for a word that is none."""
+    if kind in lints.KINDS:
+        return lints.KINDS[kind]
     result = server.ask({"op": "explain", "kind": kind}).get("result")
     if not isinstance(result, dict):
         raise ServerError("the program answers with something else than an explanation")

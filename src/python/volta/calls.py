@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from . import arg, kernels, waits
+from . import arg, kernels, lints, waits
 from .errors import InputError, ServerError
 from .foreign import name as name_of
 from .kernels import Formula, Function, Grid, Kernel, Reference, SizedGrid
@@ -15,6 +15,7 @@ from .results import Result, Verdict
 
 Json = dict[str, Any]
 Args = Sequence[object] | Mapping[str, object]
+SizedArgs = Args | Callable[..., Args]
 Size = Mapping[str, int]
 
 #: Kernels of a text that are named where one has to be chosen.
@@ -176,8 +177,10 @@ def resolve(reference: Reference, optimized: Kernel, call: Call) -> Kernel | For
     return function_of_call(reference.function, listed)
 
 
-def result_of(answer: Json, arrays: Mapping[str, arg.Array]) -> Result:
-    """An answer of the program as a result.
+def result_of(
+    answer: Json, arrays: Mapping[str, arg.Array], found: Sequence[Json] = (), deny: Iterable[str] | None = None
+) -> Result:
+    """An answer of the program as a result, with the lints that were `found` of its kernels.
 
     Raises `ServerError` where it has another form than a report."""
     report, texts = answer.get("result"), answer.get("texts")
@@ -185,13 +188,13 @@ def result_of(answer: Json, arrays: Mapping[str, arg.Array]) -> Result:
     verdict = report.get("verdict") if isinstance(report, dict) else None
     if not isinstance(report, dict) or not isinstance(verdict, str) or verdict not in RANK or not isinstance(text, str):
         raise ServerError(f"the program answers with something else than a report: {name_of(answer)}")
-    found = Result(cast(Verdict, verdict), report, spoken(text), arrays)
+    out = Result(cast(Verdict, verdict), report, spoken(text), arrays)
     try:
         # What cannot be read is said here, and not where somebody looks at it.
-        _ = found.defects, found.warnings, found.unknown, found.denied, found.category
+        _ = out.defects, out.warnings, out.unknown, out.denied, out.category
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as e:
         raise ServerError(f"the program answers with a report of another form: {type(e).__name__}: {e}") from e
-    return found
+    return lints.with_lints(out, found, deny)
 
 
 #: The worse answer comes first.

@@ -22,7 +22,7 @@ def text_of(path: str | Path) -> str:
         return _bytes(path).decode()
     except (OSError, ValueError) as e:
         why = (e.strerror or str(e)) if isinstance(e, OSError) else str(e)
-        raise InputError(f"cannot read {name(path)}: {why}") from e
+        raise InputError(f"cannot read {name(path)}: {why}", {"kind": "syntax"}) from e
 
 
 def _bytes(path: str | Path) -> bytes:

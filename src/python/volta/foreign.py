@@ -32,6 +32,11 @@ def line(text: object) -> str:
     return _BRACKET.sub(r"\1\\u{5b}", _STRAY.sub(_escaped, str(text).replace("\t", " ")))
 
 
+def sentence(text: object) -> str:
+    """A message of several lines on one."""
+    return line(re.sub(r"\s*\n\s*", " ", str(text).strip()))
+
+
 def name(text: object) -> str:
     """A name or a path as a part of one line, of bounded length."""
     whole = str(text)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class Kernel:
     is_launched: bool = True
     #: What a compiler knows of the use of each array, by position: `in`, `out` or `inout`.
     uses: Mapping[int, str] = field(default_factory=dict)
+    #: What is suspect of its source, in the form of a report's warnings.
+    lints: tuple[dict[str, Any], ...] = ()
     #: Fields of parameters that are passed by value, by `POSITION+BYTES`.
     fields: Mapping[str, arg.View | str] = field(default_factory=dict)
 
@@ -169,6 +171,17 @@ class Function:
 Reference = Kernel | Formula | Function
 
 
+class Wrapper(Protocol):
+    """A Triton function, an autotuner or heuristics: what wraps a Python function."""
+
+    fn: Any
+
+
+#: A kernel whose parameters are no keywords of a question, so that its keywords are known to type checkers; and any other.
+Plain = Kernel | str | Path
+Keyed = Callable[..., Any] | Wrapper
+
+
 def ptx(source: str | Path, entry: str | None = None, name: str | None = None) -> Kernel:
     """A kernel from PTX: a path, or the text itself. `entry` is needed where it holds several.
 
@@ -215,10 +228,12 @@ def coerce(value: object, compile_timeout: float | None = None) -> Reference:
             return cuda(value, **timeout)
         if "\n" not in value and value.endswith((".ptx", ".cu")):
             return coerce(Path(value), compile_timeout)
-        raise InputError("a text is PTX, CUDA with a __global__ function, or a path; a formula is volta.formula(text)")
+        raise InputError(
+            "a text is PTX, CUDA with a __global__ function, or a path; a formula is volta.formula(text)", {"kind": "syntax"}
+        )
     if callable(value):
         return Function(value)
-    raise InputError(f"{name_of(repr(value))} is no kernel, formula or function")
+    raise InputError(f"{name_of(repr(value))} is no kernel, formula or function", {"kind": "syntax"})
 
 
 def is_jit(value: object) -> bool:

@@ -4,30 +4,116 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-#: Keys of a manifest that a call may give as keywords.
-OPTIONS = frozenset(
-    (
-        *("strict", "warp_sync", "exact_constants", "probabilistic", "precision", "wmma_layout", "memory_limit"),
-        *("alias", "map", "assume", "only", "deny", "buffers", "cluster", "masks_are_infinite", "rounding", "arch", "bits"),
-        *("any", "cta", "deterministic", "seed", "names", "rows", "values"),
-    )
-)
+from . import lints
 
-#: Keywords that the questions take by themselves.
-SIGNATURE = ("args", "grid", "block", "dynamic_shared", "sizes", "timeout", "budget")
+if TYPE_CHECKING:
+    from .calls import Size, SizedArgs
+    from .kernels import Grid, SizedGrid
+
+
+class Limits(TypedDict, total=False):
+    """What ends a question: seconds, and units of work."""
+
+    timeout: float | None
+    budget: int | None
+
+
+class Facts(TypedDict, total=False):
+    """What every question takes for granted, reports or denies, beside its launch."""
+
+    alias: Mapping[str, str] | list[str] | None
+    assume: list[str] | tuple[str, ...] | None
+    buffers: Mapping[str, str] | None
+    cluster: Grid | None
+    cta: Grid | None
+    deny: list[str] | tuple[str, ...] | None
+    exact_constants: bool | None
+    masks_are_infinite: bool | None
+    memory_limit: int | None
+    names: Mapping[str, str] | None
+    only: list[str] | tuple[str, ...] | None
+    precision: bool | None
+    probabilistic: bool | None
+    seed: int | None
+    strict: bool | None
+    warp_sync: bool | None
+    wmma_layout: str | None
+
+
+class Options(Limits, Facts, total=False):
+    """Keywords of a question about one launch."""
+
+    arch: int | str | None
+    args: SizedArgs | None
+    grid: SizedGrid | None
+    block: Grid | None
+    dynamic_shared: int | None
+
+
+class PairFacts(Facts, total=False):
+    """Facts about two kernels."""
+
+    bits: bool | None
+    map: Mapping[str, str] | list[str] | None
+    rounding: bool | int | None
+
+
+class PairOptions(Options, PairFacts, total=False):
+    """Keywords of `prepare`."""
+
+
+class CheckOptions(PairOptions, total=False):
+    """Keywords of `check`."""
+
+    sizes: Sequence[Size] | Literal["awkward"] | None
+
+
+class RaceOptions(Options, total=False):
+    """Keywords of `race`."""
+
+    sizes: Sequence[Size] | Literal["awkward"] | None
+    any: bool | None
+    deterministic: bool | None
+
+
+class SlackOptions(Options, total=False):
+    """Keywords of `slack`."""
+
+    any: bool | None
+
+
+class RowsOptions(Options, total=False):
+    """Keywords of `rows`."""
+
+    sizes: Sequence[Size] | None
+    values: bool
+
+
+class ClassesOptions(Options, total=False):
+    """Keywords of `classes`."""
+
+    configs: Sequence[Any] | Literal["all"]
+
+
+#: Every keyword of a question.
+OPTIONS = frozenset[str]().union(*(k.__optional_keys__ for k in (CheckOptions, RaceOptions, RowsOptions, ClassesOptions)))
 
 
 def options_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a call, which `launches.asked` told from other keywords, as keys of a launch."""
-    return {k.replace("_", "-"): v for k, v in options.items() if v is not None}
+    """Options of a call, which `launches.asked` told from other keywords, as keys of a launch; of what is
+    denied this package's own kinds are none of the program's."""
+    given = {k.replace("_", "-"): v for k, v in options.items() if v is not None}
+    if isinstance(given.get("deny"), (list, tuple)):
+        given["deny"] = [kind for kind in given["deny"] if kind not in lints.KINDS]
+    return given
 
 
 #: Flags whose keyword has another name.
 _RENAMED = {
-    **{"threads": "block", "for": "sizes", "arg": "args", "name": "args", "buffer": "buffers"},
+    **{"threads": "block", "for": "sizes", "arg": "args", "name": "args", "buffer": "buffers", "rows": "pattern"},
     **{f"{side}-{what}": what for side in ("ref", "opt") for what in ("grid", "block", "entry")},
 }
 #: Flags that are switches.
@@ -62,7 +148,7 @@ def _keyword(found: re.Match[str]) -> str:
     if name in ("ref_arg", "opt_arg"):
         side = "the reference" if name == "ref_arg" else "the kernel"
         return f"the arguments of {side}" + ("" if value is None else f" ({_bare(value)})")
-    if name not in OPTIONS and name not in SIGNATURE and name != "entry":
+    if name not in OPTIONS and name not in ("entry", "pattern"):
         return found[0]
     if flag in _SWITCHES:
         return f"{name}=True" + ("" if value is None else f" {value}")

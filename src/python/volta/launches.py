@@ -8,7 +8,7 @@ What Triton gives for `kernel[grid]` is a function that launches; it holds its k
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any, cast
@@ -18,7 +18,6 @@ from .calls import Args, Call, Size, at_size
 from .errors import InputError, KeywordError
 from .foreign import name as name_of
 from .kernels import Grid, Kernel, Reference, SizedGrid
-from .keywords import OPTIONS, SIGNATURE
 
 #: What Triton takes of a launch beside the parameters of a function.
 TRITON = frozenset(("num_warps", "num_stages", "num_ctas", "maxnreg", "debug", "enable_fp_fusion", "config"))
@@ -125,13 +124,15 @@ def asked(
     given: Sequence[object],
     launch: Launch,
     keywords: Mapping[str, Any],
+    takes: frozenset[str],
     *,
     is_open: bool = False,
 ) -> tuple[Launch, dict[str, Any]]:
     """The launch of a question with what stands after its kernels, and the question's options.
 
     A keyword that a Triton function among `subjects` has as a parameter, and that no argument gave yet, is that parameter; of
-    the others those in `OPTIONS` are options. With `is_open` kernels come later that may take what is left.
+    the others those that `takes` lists are options. With `is_open` kernels come later that may take what is left, unless it is
+    all but the name of an option.
 
     Raises `KeywordError` for a keyword that nothing takes.
     """
@@ -140,10 +141,12 @@ def asked(
     functions = [names for s in subjects if (names := parameters_of(s)) is not None]
     left = {n for names in functions for n in names[len(given) :]}
     own = {k: v for k, v in keywords.items() if k in left or (k in TRITON and functions)}
-    options = {k: v for k, v in keywords.items() if k not in own and k in OPTIONS}
+    options = {k: v for k, v in keywords.items() if k not in own and k in takes}
     rest = {k: v for k, v in keywords.items() if k not in own and k not in options}
-    if rest and (functions or not is_open):
-        raise KeywordError(_unknown(next(iter(sorted(rest))), sorted({n for names in functions for n in names}), len(given)))
+    refused = [k for k in rest if functions or not is_open or difflib.get_close_matches(k, takes, cutoff=0.85)]
+    if refused:
+        names = sorted({n for names in functions for n in names})
+        raise KeywordError(_unknown(min(refused), names, len(given), takes))
     arch = options.get("arch")
     target = launch.arch if arch is None else _capability(arch)
     if arch is not None:
@@ -160,13 +163,13 @@ def _capability(arch: object) -> int:
     return int(digits)
 
 
-def _unknown(keyword: str, names: Sequence[str], given: int) -> str:
+def _unknown(keyword: str, names: Sequence[str], given: int, options: Collection[str]) -> str:
     """Why a keyword is refused, and what there is."""
     if keyword in names:
         return f"{keyword!r} is given twice: the {given} arguments after the kernel reach it already"
-    close = difflib.get_close_matches(keyword, [*names, *sorted(OPTIONS), *SIGNATURE, *(sorted(TRITON) if names else [])], n=1)
+    close = difflib.get_close_matches(keyword, [*names, *sorted(options), *(sorted(TRITON) if names else [])], n=1)
     meant = f"did you mean {close[0]}=? " if close else ""
     parameters = f"the kernel's parameters are {', '.join(names)}; " if names else ""
     if keyword in TRITON:
         parameters = "it is of launches of Triton functions, and there is none here; "
-    return f"unknown keyword {keyword!r}; {meant}{parameters}the options are {', '.join(sorted(OPTIONS))}"
+    return f"unknown keyword {keyword!r}; {meant}{parameters}the options are {', '.join(sorted(options))}"

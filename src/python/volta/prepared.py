@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import queue
 import threading
 import time
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
-from . import apart, arg, kernels, server, waits
-from .calls import Args, Call, Json, limits, pairs, resolve, result_of
-from .errors import CompileError, InputError
+from . import apart, arg, kernels, lints, server, waits
+from .calls import Call, Json, SizedArgs, limits, pairs, resolve, result_of
+from .errors import CompileError, Error, InputError, ServerError
 from .kernels import Formula, Grid, Kernel, Reference, SizedGrid
-from .keywords import options_of
+from .keywords import PairOptions, options_of
 from .launches import Launch, asked
 from .results import Replay, Result, failed
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Seconds that a proof has at least, whatever its compiler took.
 _LEAST = 0.1
@@ -65,6 +70,11 @@ class Replayed:
         return outputs(Question(launched, launch, {}).ask("run", {}))
 
 
+def _said(e: BaseException) -> str:
+    """An exception of others in words, whatever its own text does."""
+    return "".join(traceback.format_exception_only(e)).strip()
+
+
 class Prepared:
     """A reference that many candidates are checked against; `volta.prepare` makes it."""
 
@@ -72,21 +82,30 @@ class Prepared:
         self.reference = reference
         self.launch = launch
         self.options = options_of(options)
+        self.deny = options.get("deny")
         self._handle: tuple[server.Server, str] | None = None
         #: A function of arrays is one formula for all candidates that name their arguments alike.
         self._formulas: dict[tuple[tuple[str, arg.Arg], ...], Kernel | Formula] = {}
 
     def kernel_of(self, candidate: object, timeout: float | None = None) -> Kernel:
-        """A candidate as a kernel, compiled if need be, within `timeout` seconds."""
-        if timeout is not None and kernels.is_triton(candidate):
-            # Triton compiles inside of this process: a child of it can be ended.
-            from .triton_kernels import LOCK
+        """A candidate as a kernel, compiled if need be, within `timeout` seconds.
 
-            found = apart.call(lambda: self.launch.kernel(candidate), timeout, "Triton", LOCK)
-        else:
-            found = self.launch.kernel(candidate, timeout)
+        Raises `CompileError` where a compiler rejects it, `InputError` where it is no kernel, or its own code raises."""
+        try:
+            if timeout is not None and kernels.is_triton(candidate):
+                # Triton compiles inside of this process: a child of it can be ended.
+                from .triton_kernels import LOCK
+
+                found = apart.call(lambda: self.launch.kernel(candidate), timeout, "Triton", LOCK)
+            else:
+                found = self.launch.kernel(candidate, timeout)
+        except Error:
+            raise
+        except (Exception, SystemExit) as e:
+            # Its attributes, its text and a function for its grid are code of the candidate.
+            raise InputError(f"the candidate raises {_said(e)}", {"kind": "launch"}) from e
         if not isinstance(found, Kernel):
-            raise InputError("the optimized side is a kernel")
+            raise InputError("the optimized side is a kernel, not a formula or a Python function", {"kind": "syntax"})
         return found
 
     def handle(self) -> str | None:
@@ -142,8 +161,9 @@ class Prepared:
         return self._judged(request, arrays, kernel)
 
     def _judged(self, request: Json, arrays: Mapping[str, arg.Array], kernel: Kernel) -> Result:
-        result = result_of(server.ask(request), arrays)
         reference = self.reference if isinstance(self.reference, Kernel) else None
+        found = lints.of_sides({"reference": [] if reference is None else [reference], "optimized": [kernel]})
+        result = result_of(server.ask(request), arrays, found, self.deny)
         call = self.launch.call(self.reference, kernel)
         grid = None if callable(call.grid) else call.grid
         replayed = Replayed(reference, kernel, tuple(call.args), tuple(call.names), grid, call.block, arrays, call.dynamic_shared)
@@ -173,15 +193,34 @@ class Prepared:
         return self._judged(request, arrays, kernel)
 
     def judge(self, candidate: object, *, timeout: float | None = None, budget: int | None = None) -> Result:
-        """One candidate, whatever is wrong with it: what does not compile or parse, or cannot be launched, is a result."""
+        """One candidate, whatever is wrong with it: what is no kernel, does not compile or cannot be launched is a result.
+
+        Raises `ServerError` where the program cannot be started."""
+        try:
+            return self._judge(candidate, timeout, budget)
+        except ServerError:
+            # It ended at this candidate, or at another one that it had at the same time.
+            with server.alone():
+                try:
+                    return copy.copy(self)._judge(candidate, timeout, budget)
+                except ServerError as e:
+                    return failed("unknown", f"volta itself does not survive it: {e}", "limit")
+
+    def _judge(self, candidate: object, timeout: float | None, budget: int | None) -> Result:
         try:
             return self.check(candidate, timeout=timeout, budget=budget)
         except CompileError as e:
             return failed("compile", str(e), "compile")
         except InputError as e:
             kind = str(e.details.get("kind", ""))
+            if kind == "entry" and getattr(candidate, "entry", None) is None:
+                kind = "syntax"  # There is none at all.
             launch = kind in ("binding", "launch", "entry", "fact") or (not kind and not e.details.get("sites"))
             return failed("launch" if launch else "syntax", str(e), kind or ("launch" if launch else "syntax"))
+        except ServerError:
+            raise
+        except Exception as e:
+            return failed("unknown", f"{_said(e)}: nothing is known of the candidate", "undecided")
 
     def check_many(
         self,
@@ -194,8 +233,8 @@ class Prepared:
         """Each candidate with its result, as they are ready: at most `jobs` of them side by side.
 
         `timeout` is in seconds, with those of the compiler; `budget` in units of work of the proof, so that each candidate has the
-        same reward on every machine. A candidate that does not compile or parse, or cannot be launched as
-        the reference is, is a result as well.
+        same reward on every machine. Nothing raises for a candidate: one that is no kernel (category `syntax`), does not compile,
+        cannot be launched as the reference is, or ends the program (reward None) is a result as well.
         """
         limits(timeout, budget)
         self.handle()
@@ -236,10 +275,14 @@ class Prepared:
         self._handle = None
 
 
+@overload
+def prepare(reference: object, *given: object, **options: Unpack[PairOptions]) -> Prepared: ...
+@overload
+def prepare(reference: object, *given: object, **keywords: Any) -> Prepared: ...
 def prepare(
     reference: object,
     *given: object,
-    args: Args | None = None,
+    args: SizedArgs | None = None,
     grid: SizedGrid | None = None,
     block: Grid | None = None,
     dynamic_shared: int | None = None,
@@ -250,7 +293,9 @@ def prepare(
     Arguments and keywords as those of `check`, for all candidates alike. Raises `InputError` or `CompileError` where the
     reference itself is wrong; what is wrong with a candidate is a result.
     """
-    launch, options = asked([reference], given, Launch(args, grid, block, dynamic_shared), keywords, is_open=True)
+    launch, options = asked(
+        [reference], given, Launch(args, grid, block, dynamic_shared), keywords, PairOptions.__optional_keys__, is_open=True
+    )
     out = Prepared(launch.kernel(reference), launch, options)
     out.handle()
     return out

@@ -15,6 +15,7 @@ from . import arg, foreign
 from .errors import InputError, NotProved
 from .foreign import lines
 from .keywords import spoken
+from .tolerances import tolerances
 
 Verdict = Literal["equivalent", "clean", "ran", "lifted", "not-equivalent", "defective", "unknown"]
 Category = Literal[
@@ -33,6 +34,11 @@ Category = Literal[
     "limit",
     "unknown",
 ]
+
+#: Characters of a result on one line.
+WIDEST = 180
+#: Folders of an absolute path of which a line follows.
+_FOLDERS = re.compile(r"(?<![^\s(])/(?:[^\s/:]+/)+(?=[^\s/:]+:\d)")
 
 #: Categories that say nothing of a candidate.
 OPEN = frozenset(("thin-coverage", "unsupported", "limit", "unknown"))
@@ -101,8 +107,10 @@ class Finding:
         )
 
     def __str__(self) -> str:
-        where = f" at {self.sites[0]}" if self.sites else ""
-        return f"{self.kind}{where}: {foreign.line(self.message)}"
+        # A race has two places, of which neither is the wrong one.
+        places = list(dict.fromkeys(str(site) for site in self.sites[:2]))
+        where = f" at {' and '.join(places)}" if places else ""
+        return f"{self.kind}{where}: {foreign.sentence(self.message)}"
 
 
 @dataclass(frozen=True)
@@ -256,6 +264,31 @@ class Result:
         return [Measured.of(m) for m in found.get("outputs", [])]
 
     @property
+    def assert_close(self) -> str | None:
+        """Of a `check(..., rounding=True)`: a line for a test of the kernel, with tolerances that its outputs pass on normal and
+        uniform inputs. Of a formula or function `expected` is its exact value, rounded once: what float64 gives. None where
+        nothing was measured, or no tolerance passes; `assert_close_missing` says why."""
+        found = self._tolerances()
+        if isinstance(found, str):
+            return None
+        return f"torch.testing.assert_close(actual, expected, rtol={found[0]:g}, atol={found[1]:g})"
+
+    @property
+    def assert_close_missing(self) -> str | None:
+        """Why `assert_close` is None, where it is."""
+        found = self._tolerances()
+        return found if isinstance(found, str) else None
+
+    def _tolerances(self) -> tuple[float, float] | str:
+        reports = [i["result"] for i in self.report.get("instances", [])] or [self.report]
+        measured = [report.get("rounding") for report in reports]
+        if all(measured):
+            return tolerances([output for found in measured for output in found["outputs"]])
+        if self.verdict != "equivalent":
+            return f"rounding is measured of kernels that are equivalent, and the verdict is {self.verdict}"
+        return "rounding was not measured: ask with check(..., rounding=True)"
+
+    @property
     def counterexample(self) -> Counterexample | None:
         """The input that tells the kernels apart."""
         found = self.report.get("counterexample")
@@ -297,7 +330,7 @@ class Result:
     @property
     def hint(self) -> str:
         """One sentence for whoever wrote the candidate."""
-        return foreign.line(self._hint())
+        return foreign.sentence(self._hint())
 
     def _hint(self) -> str:
         if self.category == "proved":
@@ -330,7 +363,17 @@ class Result:
         return f"{text}\n\ncounterexample:\n{lines(example)}"
 
     def __repr__(self) -> str:
-        return f"<volta.{type(self).__name__} {self.verdict}{'' if self.ok else f': {self.hint}'}>"
+        said = f"<volta.{type(self).__name__} {self.verdict}"
+        cause = self._proved() if self.ok else _FOLDERS.sub("", self.hint).removeprefix(f"{self.verdict}: ")
+        whole = f"{said}: {cause}" if cause else said
+        return f"{whole if len(whole) < WIDEST else whole[: WIDEST - 4] + '...'}>"
+
+    def _proved(self) -> str:
+        """How many elements of outputs were proved, and at how many sizes."""
+        sizes = [i["result"] for i in self.report.get("instances", [])]
+        elements = sum(o.get("proved") or 0 for report in sizes or [self.report] for o in report.get("outputs", []))
+        counted = [f"{n} {what}" for n, what in ((elements, "elements"), (len(sizes), "sizes")) if n]
+        return " at ".join(counted)
 
     def _repr_html_(self) -> str:
         colour = {True: "#1a7f37", False: "#cf222e"}[self.ok] if self.verdict != "unknown" else "#9a6700"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import arg, kernels
+from . import arg, kernels, lints
 from .calls import with_facts
 from .errors import InputError
 from .kernels import Formula, Function, Kernel
@@ -98,6 +98,13 @@ def _side(value: object) -> Side:
             raise InputError(f"{kernel!r} has no arguments: say kernel.launch(x, y, grid=..., block=...)")
         out.append(kernel)
     return out
+
+
+def lints_of(sides: Mapping[str, object]) -> list[Json]:
+    """What is suspect of the source of kernels in a sequence."""
+    parts = {side: value.sequence() if isinstance(value, Recording) else value for side, value in sides.items()}
+    listed = {side: part if isinstance(part, (list, tuple)) else [part] for side, part in parts.items()}
+    return lints.of_sides({side: [k for k in part if isinstance(k, Kernel)] for side, part in listed.items()})
 
 
 def _is_function(value: object) -> bool:

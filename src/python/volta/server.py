@@ -313,11 +313,26 @@ _starting = threading.RLock()
 _started: list[Server] = []
 _lock = threading.Lock()
 _server: Server | None = None
+_private = threading.local()
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Inside, this thread asks a program of its own, so that one that ends there ends no request of another thread."""
+    _private.server = Server()
+    try:
+        yield
+    finally:
+        _private.server.close()
+        _private.server = None
 
 
 def get() -> Server:
-    """The server of this process."""
+    """The server of this process, or of this thread."""
     global _server
+    own: Server | None = getattr(_private, "server", None)
+    if own is not None:
+        return own
     while not _lock.acquire(timeout=waits.LOOK):
         waits.look()
     try:

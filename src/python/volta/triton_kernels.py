@@ -11,9 +11,10 @@ import contextlib
 import threading
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from . import arg
+from . import arg, lints
 from .errors import CompileError, InputError, KeywordError
 from .kernels import Grid, Kernel, shape_of, unlaunched
 from .ttir import uses_of
@@ -230,7 +231,9 @@ def triton(
     except KeyError as e:
         raise InputError(f"the grid of {function.__name__} asks for {e}; there are {', '.join(stand_ins)}") from e
     compiled = _compile(function, stand_ins, options, arch)
-    return _kernel(function, compiled, arrays, extents, arch)
+    made = _kernel(function, compiled, arrays, extents, arch)
+    changed = [made.names[i] for i, use in sorted(made.uses.items()) if use == "inout"]
+    return replace(made, lints=lints.of_triton(function, wrappers, str(compiled.asm.get("ttir", "")), changed))
 
 
 def _not_tuned(function: Any, chosen: Mapping[str, Any], bound: Mapping[str, Any]) -> None:

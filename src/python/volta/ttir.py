@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-_NAME = re.compile(r"%[\w$.\-]+(?:#\d+)?")
+NAME = re.compile(r"%[\w$.\-]+(?:#\d+)?")
 _ARGUMENTS = re.compile(r"tt\.func public @[^(]*\((.*?)\)\s*(?:attributes|->|\{)", re.S)
-_LINE = re.compile(r"^\s*(?:(?P<results>%[\w$.\-]+)(?::(?P<count>\d+))? = )?\"?(?P<op>[\w.]+)\"?(?P<rest>.*)$")
+LINE = re.compile(r"^\s*(?:(?P<results>%[\w$.\-]+)(?::(?P<count>\d+))? = )?\"?(?P<op>[\w.]+)\"?(?P<rest>.*)$")
 
 #: Operations that access memory, by what they do there.
 _ACCESSES = {
@@ -36,14 +36,14 @@ def uses_of(text: str) -> dict[int, str]:
     found = _ARGUMENTS.search(text)
     if found is None:
         return {}
-    arguments = _NAME.findall(re.sub(r"loc\([^)]*\)", "", found[1]))
+    arguments = NAME.findall(re.sub(r"loc\([^)]*\)", "", found[1]))
     sources = _sources(text)
     uses: dict[str, set[str]] = {}
     for line in text.splitlines():
-        parts = _LINE.match(line)
+        parts = LINE.match(line)
         if parts is None or parts["op"] not in _ACCESSES:
             continue
-        pointer = _NAME.search(parts["rest"])
+        pointer = NAME.search(parts["rest"])
         if pointer is None:
             continue
         for root in _roots(pointer[0], sources):
@@ -68,7 +68,7 @@ def _sources(text: str) -> dict[str, list[str]]:
     # Of each region that is open: the results of its operation, and the names that it carries.
     regions: list[tuple[list[str], list[str]]] = []
     for line in text.splitlines():
-        parts = _LINE.match(line)
+        parts = LINE.match(line)
         if parts is None:
             closing = line.strip()
             if closing.startswith("}") and regions and "else" not in closing:
@@ -86,15 +86,15 @@ def _sources(text: str) -> dict[str, list[str]]:
                 out.setdefault(target, []).append(source)
                 carried.append(target)
         elif op in ("scf.yield", "scf.condition"):
-            given = _NAME.findall(rest.partition(":")[0])[1 if op == "scf.condition" else 0 :]
+            given = NAME.findall(rest.partition(":")[0])[1 if op == "scf.condition" else 0 :]
             for targets in regions[-1] if regions else ():
                 for target, source in zip(targets, given):
                     out.setdefault(target, []).append(source)
         elif op in _FIRST:
-            out.setdefault(results[0], []).extend(_NAME.findall(rest)[:1])
+            out.setdefault(results[0], []).extend(NAME.findall(rest)[:1])
         elif results and op not in _ACCESSES:
             for result in results:
-                out.setdefault(result, []).extend(_NAME.findall(rest))
+                out.setdefault(result, []).extend(NAME.findall(rest))
         for result, target in zip(results, carried):
             out.setdefault(result, []).append(target)
         if line.rstrip().partition(" loc(")[0].endswith("{") and op != "tt.func":

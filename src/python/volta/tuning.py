@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import api, triton_kernels
 from .calls import Args
 from .errors import CompileError, InputError
+from .keywords import Facts
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Prune = Callable[..., list[Any]]
 
@@ -29,7 +33,7 @@ def same_bits(
     arch: int = 80,
     timeout: float | None = 60,
     budget: int | None = None,
-    **options: Any,
+    **options: Unpack[Facts],
 ) -> Prune:
     """A hook for `triton.autotune(prune_configs_by={"early_config_prune": ...})`: it keeps the configurations that are proved to
     give the same bits as `reference`, a `triton.Config`, or the first of all.

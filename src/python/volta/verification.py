@@ -5,15 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import api, awkward
 from .calls import Args, at_size
 from .errors import InputError
 from .kernels import Kernel, is_triton
+from .keywords import Limits, PairFacts
 from .launches import Launch, asked
 from .results import Result
 from .triton_kernels import configurations, triton
+
+if TYPE_CHECKING:
+    from typing_extensions import Required, Unpack
 
 K = TypeVar("K")
 
@@ -89,10 +93,27 @@ class Verification:
         return api.check(self.reference, kernel, args=args, **options)
 
 
+class VerifyOptions(Limits, PairFacts, total=False):
+    """Keywords of `verify`, beside those of the launch of a Triton function."""
+
+    args: Required[Callable[..., Args]]
+    grid: Any
+    block: Any
+    sizes: Sequence[Mapping[str, int]] | Literal["awkward"]
+    configs: Literal["all", "first"]
+    constexprs: Callable[..., Mapping[str, Any]] | Mapping[str, Any] | None
+    allow_unknown: bool
+    arch: int
+
+
 #: Everything that was decorated in this process, by the module that did it.
 registry: dict[str, list[Verification]] = {}
 
 
+@overload
+def verify(reference: Any, **options: Unpack[VerifyOptions]) -> Callable[[K], K]: ...
+@overload
+def verify(reference: Any, *, args: Callable[..., Args], **keywords: Any) -> Callable[[K], K]: ...
 def verify(
     reference: Any,
     *,
@@ -126,7 +147,7 @@ def verify(
         name = getattr(inner, "__name__", None) or getattr(getattr(inner, "base_fn", None), "__name__", None)
         if isinstance(kernel, Kernel):
             name = kernel.entry or kernel.name
-        launch, options = asked([kernel], (), Launch(), keywords)
+        launch, options = asked([kernel], (), Launch(), keywords, PairFacts.__optional_keys__)
         registry.setdefault(module, []).append(
             Verification(
                 kernel=kernel,

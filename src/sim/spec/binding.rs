@@ -166,11 +166,11 @@ impl Key {
         self.offset.is_none() && matches!(&self.param, ParamKey::Name(n) if n == name)
     }
 
-    /// True if the key names a parameter by its position or its name.
-    pub fn names(&self, position: u32, name: &str) -> bool {
+    /// True if the key names a parameter by its position or one of its names.
+    pub fn names(&self, position: u32, names: &[&str]) -> bool {
         match &self.param {
             ParamKey::Position(p) => *p == position,
-            ParamKey::Name(n) => n == name,
+            ParamKey::Name(n) => names.contains(&n.as_str()),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::answer::kinds::near;
 use crate::answer::{ErrorKind, Failure, Kind, Part};
 use crate::diag::{Diagnostic, Source, Span};
 use crate::kernel::Kernel;
@@ -184,9 +185,12 @@ pub enum SpecError {
         kernel: String,
         ty: String,
     },
-    #[error("the binding `{text}` names no parameter of {kernels}; its parameters are {params}")]
+    #[error(
+        "the binding `{text}` names no parameter of {kernels}{near}; its parameters are {params}"
+    )]
     NoSuchParam {
         text: String,
+        near: String,
         kernels: String,
         params: String,
     },
@@ -435,6 +439,26 @@ impl TomlError {
     }
 }
 
+/// A message of the reader of TOML: of a key that it does not know it lists all, and the nearest is what was meant.
+fn with_nearest(message: &str) -> String {
+    let unknown = |text: &str| -> Option<String> {
+        let (key, all) = text
+            .strip_prefix("unknown field `")?
+            .split_once("`, expected ")?;
+        let all: Vec<&str> = all.split('`').skip(1).step_by(2).collect();
+        let near = near(key, &all);
+        let meant = match near.first() {
+            Some(first) => format!("; did you mean `{first}`?"),
+            None => String::new(),
+        };
+        Some(format!(
+            "there is no key `{key}`{meant} The keys are: {}",
+            all.join(", ")
+        ))
+    };
+    unknown(message).unwrap_or_else(|| message.to_string())
+}
+
 impl From<toml::de::Error> for TomlError {
     fn from(e: toml::de::Error) -> Self {
         let place = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -443,7 +467,7 @@ impl From<toml::de::Error> for TomlError {
             end: place(s.end),
         });
         TomlError {
-            message: e.message().to_string(),
+            message: with_nearest(e.message()),
             span,
         }
     }

@@ -3,6 +3,8 @@
 //! A hint must be a flag that binds what it speaks of: `--arg` with the position in the reference where
 //! the bytes have a partner, since a key means that of the reference; else the flag of the one kernel.
 
+use crate::kernel::Param;
+
 use super::binding::{Key, ParamKey};
 use super::fit::Side;
 use super::pairing::{Pair, Target, targets};
@@ -16,8 +18,8 @@ pub struct Flag {
     pub bytes: u32,
     /// `--arg`, `--ref-arg` or `--opt-arg`.
     pub flag: &'static str,
-    /// Position of the parameter.
-    position: usize,
+    /// Position of the parameter, or its name in the source where that means the same.
+    key: String,
     /// Offset of the first byte in that parameter; `None` for a parameter without fields.
     offset: Option<u32>,
 }
@@ -25,10 +27,10 @@ pub struct Flag {
 impl Flag {
     /// The flag and key for a byte of this range, as in `--arg 2+8`.
     pub fn at(&self, byte: u32) -> String {
-        let Flag { flag, position, .. } = self;
+        let Flag { flag, key, .. } = self;
         match self.offset {
-            Some(offset) => format!("{flag} {position}+{}", offset + (byte - self.start)),
-            None => format!("{flag} {position}"),
+            Some(offset) => format!("{flag} {key}+{}", offset + (byte - self.start)),
+            None => format!("{flag} {key}"),
         }
     }
 }
@@ -61,12 +63,29 @@ pub(super) fn of(sides: &[Side], pairs: &[Pair]) -> Vec<Vec<Flag>> {
                 start: param.offset + part.start,
                 bytes: part.bytes,
                 flag,
-                position: named.param,
+                key: key(sides, pairs, (of, named.param), flag != "--arg"),
                 offset: (!scalar).then_some(named.start),
             });
         }
     }
     out
+}
+
+/// The key of a parameter of a side, in a flag of one kernel (`own`) or of both.
+fn key(sides: &[Side], pairs: &[Pair], (side, param): (usize, usize), own: bool) -> String {
+    let of = |param: ParamKey| {
+        let key = Key {
+            param,
+            offset: None,
+        };
+        targets(sides, pairs, side, &key, own)
+    };
+    let Param { name, symbol, .. } = &sides[side].kernel.params[param];
+    let by_name = || of(ParamKey::Name(name.clone()));
+    match name != symbol && by_name() == of(ParamKey::Position(param as u32)) {
+        true => name.clone(),
+        false => param.to_string(),
+    }
 }
 
 /// Does `--arg` with the position of a place, which has no partner, bind it and nothing else?

@@ -16,6 +16,7 @@ use crate::answer::{Part, WarningKind, kinds};
 
 use super::SpecError;
 use super::binding::{Arg, ArgValue, ArrayDecl, Key, stream_of};
+use super::build::{self, Build};
 use super::contents::Sources;
 use super::facts::Fact;
 use super::launch::{LaunchSpec, triple};
@@ -73,6 +74,11 @@ pub struct Settings {
     pub all_ctas: Option<bool>,
     /// Name of the entry function.
     pub entry: Option<String>,
+    /// Architecture for which CUDA is compiled.
+    pub arch: Option<String>,
+    /// Flags of the compiler of CUDA; those of all layers together.
+    #[serde(alias = "nvcc_flag", deserialize_with = "build::flags")]
+    pub nvcc_flag: Vec<String>,
     /// Bindings of both kernels.
     pub args: IndexMap<String, ArgText>,
     /// Pairs of parameters.
@@ -118,6 +124,9 @@ pub struct Settings {
     pub sass: Option<Option<String>>,
     /// Say which synchronising operations a race needs.
     pub slack: Option<bool>,
+    /// One file holds the reference and the optimized kernel. No manifest says so.
+    #[serde(skip)]
+    pub in_one_file: bool,
     /// Places in the text of synchronising operations that the kernel is looked at without. No manifest says so.
     #[serde(skip)]
     pub without: Vec<u32>,
@@ -312,8 +321,12 @@ pub struct KernelSpec {
     pub step: Option<u32>,
     /// The PTX file.
     pub file: PathBuf,
+    /// Compiler settings of a CUDA file.
+    pub build: Build,
     /// Name of the entry function, or a unique part of it.
     pub entry: Option<String>,
+    /// Where the other kernel of the pair is in the same file, what is said of its entry.
+    pub beside: Option<Option<String>>,
     /// Launch.
     pub launch: LaunchSpec,
     /// Bindings, lowest layer first.
@@ -575,6 +588,20 @@ impl Layers<'_> {
         Ok(None)
     }
 
+    /// What is said of the entry of the other kernel, where one file holds both.
+    fn beside(self, which: Which) -> Option<Option<String>> {
+        let other = match which {
+            Which::Kernel => return None,
+            Which::Reference => Which::Optimized,
+            Which::Optimized => Which::Reference,
+        };
+        let layers = self.0.iter().rev();
+        let mut named = layers
+            .clone()
+            .filter_map(|s| other.of(s)?.own.entry.clone());
+        layers.clone().any(|s| s.in_one_file).then(|| named.next())
+    }
+
     fn launch(self, which: Which, step: Option<usize>) -> Result<KernelSpec, SpecError> {
         let (mut file, mut entry, mut args) = (None, None, Vec::new());
         let mut launch = LaunchSpec::default();
@@ -622,7 +649,12 @@ impl Layers<'_> {
             which,
             step: step.map(|i| i as u32),
             file,
+            build: Build {
+                arch: self.0.iter().rev().find_map(|l| l.arch.clone()),
+                flags: self.0.iter().flat_map(|l| l.nvcc_flag.clone()).collect(),
+            },
             entry,
+            beside: self.beside(which),
             launch,
             args,
             alias: self.alias()?,

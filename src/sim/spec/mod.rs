@@ -10,6 +10,7 @@ use crate::term::{ArrayId, Left, TermStore};
 
 mod alias;
 pub mod binding;
+pub mod build;
 mod cluster;
 pub mod compare;
 pub mod contents;
@@ -37,6 +38,7 @@ pub mod sizes;
 mod usage;
 mod variables;
 
+pub use build::Build;
 pub use error::{SpecError, TomlError};
 pub use flags::Flag;
 pub use limits::Limits;

@@ -108,7 +108,7 @@ impl Names {
     fn apart(&self, sides: &[Side], given: &[(Key, String)]) -> Result<(), SpecError> {
         for (side, s) in sides.iter().enumerate() {
             for (key, name) in given {
-                let Some(param) = s.kernel.params.iter().position(|p| p.name == *name) else {
+                let Some(param) = s.kernel.params.iter().position(|p| p.is_named(name)) else {
                     continue;
                 };
                 let keeps = |(p, _): &(Target, String)| (p.side, p.param) != (side, param);

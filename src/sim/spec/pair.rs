@@ -30,7 +30,7 @@ use super::names::{self, Names};
 use super::numbers::{Number, Unbound};
 use super::one_sided;
 use super::only;
-use super::pairing::{ByteRange, Pair, Target, list_params, pair_up};
+use super::pairing::{ByteRange, Pair, Target, list_params, nearest, pair_up};
 use super::sequence;
 use super::usage::ParamUses;
 use super::variables::{self, list_variables};
@@ -160,6 +160,7 @@ fn check_keys(kernels: &[(&Kernel, &KernelSpec)]) -> Result<(), SpecError> {
             let params: Vec<String> = params.collect();
             return Err(SpecError::NoSuchParam {
                 text: arg.text.clone(),
+                near: nearest(&all, &arg.key),
                 kernels: names.join(" or "),
                 params: params.join("; "),
             });

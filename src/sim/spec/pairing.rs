@@ -8,6 +8,7 @@
 //! Sound: a pairing says that both kernels are given the same argument. What has no partner is an
 //! argument of one kernel alone, which can only lose proofs.
 
+use crate::answer::kinds::near;
 use crate::kernel::{Kernel, Param, ParamKind};
 
 use super::SpecError;
@@ -47,7 +48,7 @@ pub(super) type Pair = [Option<ByteRange>; 2];
 pub(super) fn find(kernel: &Kernel, key: &Key) -> Option<usize> {
     match &key.param {
         ParamKey::Position(p) => ((*p as usize) < kernel.params.len()).then_some(*p as usize),
-        ParamKey::Name(name) => kernel.params.iter().position(|p| p.name == *name),
+        ParamKey::Name(name) => kernel.params.iter().position(|p| p.is_named(name)),
     }
 }
 
@@ -71,6 +72,21 @@ pub(super) fn list_params(kernel: &Kernel) -> String {
         "none".into()
     } else {
         list.join(", ")
+    }
+}
+
+/// The parameter or variable whose name is nearest to that of a key, as a question.
+pub(super) fn nearest(kernels: &[&Kernel], key: &Key) -> String {
+    let ParamKey::Name(name) = &key.param else {
+        return String::new();
+    };
+    let params = kernels.iter().flat_map(|k| &k.params);
+    let params = params.flat_map(|p| [p.name.as_str(), p.symbol.as_str()]);
+    let variables = kernels.iter().flat_map(|k| &k.globals);
+    let names: Vec<&str> = params.chain(variables.map(|g| g.name.as_str())).collect();
+    match near(name, &names)[..] {
+        [] => String::new(),
+        [first, ..] => format!(" (did you mean `{first}`?)"),
     }
 }
 

@@ -15,7 +15,7 @@ use super::binding::{Key, View};
 use super::fit::{Bound, Piece};
 use super::manifest::KernelSpec;
 use super::pair::{Draft, Table};
-use super::pairing::{ByteRange, find, list_params};
+use super::pairing::{ByteRange, find, list_params, nearest};
 use super::{Role, Value};
 
 /// What is said of a sequence as a whole: bindings for all launches name a parameter of one, and nothing pairs by
@@ -39,9 +39,11 @@ pub(super) fn check(
     match lost {
         None => Ok(()),
         Some(arg) => {
+            let all: Vec<&Kernel> = kernels.iter().map(|k| k.0).collect();
             let names: Vec<String> = kernels.iter().map(|k| format!("`{}`", k.0.name)).collect();
             let params: Vec<String> = kernels.iter().map(|k| list_params(k.0)).collect();
             Err(SpecError::NoSuchParam {
+                near: nearest(&all, &arg.key),
                 text: arg.text.clone(),
                 kernels: names.join(" or "),
                 params: params.join("; "),

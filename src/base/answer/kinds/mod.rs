@@ -133,17 +133,19 @@ pub fn all() -> Vec<About> {
 const SUGGESTED: usize = 3;
 
 /// The words nearest to one that is none, for the message about it.
-pub fn near(word: &str, among: &[&'static str]) -> Vec<&'static str> {
+pub fn near<'a>(word: &str, among: &[&'a str]) -> Vec<&'a str> {
     let shared = |w: &str| {
         let mut parts = word.split('-').filter(|p| p.len() > 2);
         parts.any(|p| w.split('-').any(|q| q == p))
     };
     let far = |w: &str| edit_distance(word.as_bytes(), w.as_bytes());
-    let close = |w: &&&str| far(w) <= w.len().max(word.len()).div_ceil(3) || shared(w);
+    // A word of which nothing is left is another one.
+    let likely = |w: &str| far(w) <= w.len().max(word.len()).div_ceil(3) && far(w) < w.len();
+    let close = |w: &&&str| likely(w) || shared(w);
     if word.len() > LONGEST {
         return Vec::new();
     }
-    let mut out: Vec<&'static str> = among.iter().filter(close).copied().collect();
+    let mut out: Vec<&'a str> = among.iter().filter(close).copied().collect();
     out.sort_by_key(|w| far(w));
     out.dedup();
     out.truncate(SUGGESTED);

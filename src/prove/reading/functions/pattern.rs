@@ -149,6 +149,8 @@ impl Pattern {
             which: Which::Kernel,
             step: None,
             file: PathBuf::new(),
+            build: Default::default(),
+            beside: None,
             entry: None,
             launch: Default::default(),
             args: Vec::new(),

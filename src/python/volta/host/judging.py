@@ -23,6 +23,7 @@ from .. import api, waits
 from ..errors import InputError
 from ..files import text_of
 from ..foreign import indented
+from ..foreign import name as name_of
 from ..kernels import Formula, Kernel
 from ..results import Category, Result, Verdict
 from . import bindings, calls, corners, coverage, honesty, sequence, shrink, worker
@@ -44,7 +45,7 @@ _MAIN = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Judgement(Result):
     """A result as from `check`, with what became of the candidate on the way.
 
@@ -140,10 +141,14 @@ def judge(
     `race --any` too, for each kernel, which changes no verdict. Where the kernel cannot confine foreign code the verdict is
     `unknown`, unless `allow_unconfined` says to run it all the same.
 
-    Raises `InputError` where a file cannot be read, `Error` where the process that records cannot be started (torch is not
+    Raises `InputError` where the task cannot be read, `Error` where the process that records cannot be started (torch is not
     installed); what is wrong with the candidate is a judgement.
     """
-    run = _Run(_text(task), _text(candidate), waits.seconds(timeout), allow_unconfined, budget, any_launch=any_launch)
+    run = _Run(_text(task), "", waits.seconds(timeout), allow_unconfined, budget, any_launch=any_launch)
+    try:
+        run.candidate = _text(candidate)
+    except InputError as e:
+        return _made(run, _Ends("syntax", str(e)))
     try:
         return _judged(run, sizes)
     except worker.Unconfined as e:
@@ -160,6 +165,8 @@ def judge(
 
 
 def _text(value: str | Path) -> str:
+    if not isinstance(value, (str, Path)):
+        raise InputError(f"a file or its text is needed, not {name_of(type(value).__name__)}")
     if isinstance(value, Path) or ("\n" not in value and value.endswith(".py")):
         return text_of(value)
     return value
