@@ -187,7 +187,7 @@ fn write_report(out: &mut String, r: &Report) -> fmt::Result {
     let show_time = |s: f64| show_time(Duration::try_from_secs_f64(s).unwrap_or_default());
     writeln!(
         out,
-        "\ntime: {} (parse {}, simulate {}, decide {})",
+        "\ntime: {} (read {}, simulate {}, decide {})",
         show_time(t.total),
         show_time(t.parse),
         show_time(t.simulate),
