@@ -276,7 +276,9 @@ def judge(job):
                 found.append(f"no manifest: {e}")
         for new in folder.iterdir():
             if new.is_file() and new.name not in before and new.stat().st_size:
-                found += faults(f"the file {new.name!r}", new.read_text(errors="replace"), False, "--bless" not in case.args)
+                text = new.read_text(errors="replace")
+                text = ANNOTATION.sub("x ", text) if form == "github" else text
+                found += faults(f"the file {new.name!r}", text, False, "--bless" not in case.args)
     return case.kind, [f"{seed}: {f} ({case.args!r})"[:700] for f in found]
 
 

@@ -168,7 +168,7 @@ pub(crate) enum Command {
     /// Run the requests of a server.
     #[command(hide = true)]
     ServeWorker(ServeArgs),
-    /// Print a commented manifest for kernels.
+    /// Print a manifest that runs: a race of each kernel, and a check of two, the first of which is the reference.
     Init(InitArgs),
     /// Print a stage of the pipeline.
     Dump(Box<DumpArgs>),

@@ -34,17 +34,20 @@ pub fn report(answer: &Answer) -> String {
 pub fn gate(g: &GateReport) -> String {
     let mut all = Annotations::default();
     for e in g.entries.iter().filter(|e| !e.ok) {
-        let name = Some(e.name.as_str());
+        let (name, here) = (
+            Some(e.name.as_str()),
+            Spot::line(&e.manifest.file, e.manifest.line),
+        );
         let before = all.errors();
         match &e.result {
             Ok(answer) => all.add_answer(name, answer),
-            Err(failure) => all.add_failure(name, failure),
+            Err(failure) => all.add_failure(name, failure, Some(here)),
         }
-        // An entry that fails without a finding fails at its own line.
-        if all.errors() == before {
+        // An entry that fails without a finding, or for want of one, fails at its own line.
+        let lacks = |a: &Answer| a.report.verdict.name() == e.expect && a.report.denied.is_empty();
+        if all.errors() == before || e.result.as_ref().is_ok_and(lacks) {
             let why = e.why.as_deref().unwrap_or("");
-            let at = Spot::line(&e.manifest.file, e.manifest.line);
-            all.add(Level::Error, "unexpected-verdict", Some(at), name, why);
+            all.add(Level::Error, "unexpected-verdict", Some(here), name, why);
         }
     }
     for why in &g.ledger {
@@ -57,7 +60,7 @@ pub fn gate(g: &GateReport) -> String {
 /// Those of a usage or input error.
 pub fn failure(failure: &Failure) -> String {
     let mut all = Annotations::default();
-    all.add_failure(None, failure);
+    all.add_failure(None, failure, None);
     all.text("nothing was judged")
 }
 
@@ -67,14 +70,17 @@ enum Level {
     Warning,
 }
 
-/// What tells annotations apart: the level, the kind, and the line.
-type Key = (Level, &'static str, Option<(String, u32)>);
+/// What tells annotations apart: the level, the kind, and the line, or the message of what is about none.
+type Key = (Level, &'static str, Result<(String, u32), String>);
 
-/// The columns of an annotation, its message, and who else found it.
+/// An annotation but for its key.
 struct Annotation {
     columns: Option<(u32, usize)>,
     message: String,
+    /// Whose it is.
     by: Option<String>,
+    /// What else there is of the kind at the line, and who else found it.
+    more: Vec<String>,
     also: Vec<String>,
 }
 
@@ -87,7 +93,7 @@ impl Annotations {
     /// Number of errors, those among them that several entries found counted for each.
     fn errors(&self) -> usize {
         let errors = self.all.iter().filter(|(key, _)| key.0 == Level::Error);
-        errors.map(|(_, a)| 1 + a.also.len()).sum()
+        errors.map(|(_, a)| 1 + a.also.len() + a.more.len()).sum()
     }
 
     /// The findings of an answer, those of each of its instances by its sizes.
@@ -102,7 +108,7 @@ impl Annotations {
             };
             match &part.result {
                 Ok(answer) => self.add_report(Some(&name), &answer.report),
-                Err(failure) => self.add_failure(Some(&name), failure),
+                Err(failure) => self.add_failure(Some(&name), failure, None),
             }
         }
     }
@@ -125,9 +131,10 @@ impl Annotations {
         }
     }
 
-    fn add_failure(&mut self, name: Option<&str>, failure: &Failure) {
+    /// An error, at its own place or the one that is given.
+    fn add_failure(&mut self, name: Option<&str>, failure: &Failure, here: Option<Spot>) {
         let sites = failure.sites();
-        let at = sites.first().map(Spot::ptx);
+        let at = sites.first().map(Spot::ptx).or(here);
         let mut text = failure.to_string();
         if let Some(hint) = failure.hint() {
             let _ = write!(text, "\nhelp: {hint}");
@@ -145,17 +152,19 @@ impl Annotations {
     ) {
         // The standard input is no file.
         let at = at.filter(|at| at.file != "-");
-        let key = (level, kind, at.map(|at| (at.path(), at.line)));
-        let by = by.map(str::to_string);
-        match self.all.get_mut(&key) {
-            Some(known) => known
-                .also
-                .extend(by.filter(|by| known.by.as_ref() != Some(by))),
-            None => {
+        let line = at.map(|at| (at.path(), at.line));
+        let key = (level, kind, line.ok_or_else(|| message.to_string()));
+        let (by, message) = (by.map(str::to_string), message.to_string());
+        match (self.all.get_mut(&key), by) {
+            (Some(known), by) if known.by == by => known.more.push(message),
+            (Some(known), Some(by)) if known.also.last() != Some(&by) => known.also.push(by),
+            (Some(_), _) => {}
+            (None, by) => {
                 let annotation = Annotation {
                     columns: at.and_then(|at| at.columns),
-                    message: message.to_string(),
+                    message,
                     by,
+                    more: Vec::new(),
                     also: Vec::new(),
                 };
                 self.all.insert(key, annotation);
@@ -221,7 +230,7 @@ fn of_the_same_cause(told: &Told) -> String {
 
 fn write_command(out: &mut String, word: &str, (_, kind, at): &Key, a: &Annotation) {
     let _ = write!(out, "::{word} ");
-    if let Some((file, line)) = at {
+    if let Ok((file, line)) = at {
         let _ = write!(out, "file={},line={line},", property(file));
         if let Some((first, count)) = a.columns {
             let last = u64::from(first) + count as u64 - 1;
@@ -232,13 +241,17 @@ fn write_command(out: &mut String, word: &str, (_, kind, at): &Key, a: &Annotati
         Some(by) => format!("{by}: {}", a.message),
         None => a.message.clone(),
     };
-    if !a.also.is_empty() {
-        let names: Vec<&str> = a.also.iter().take(NAMED).map(String::as_str).collect();
-        let more = match a.also.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let _ = write!(text, "\nalso in {}{more}", names.join("; "));
+    let lists = [
+        ("\nand here:\n- ", &a.more, "\n- "),
+        ("\nalso in ", &a.also, "; "),
+    ];
+    for (head, list, mark) in lists.into_iter().filter(|l| !l.1.is_empty()) {
+        let first = |one: &String| one.lines().next().unwrap_or("").to_string();
+        let mut named: Vec<String> = list.iter().take(NAMED).map(first).collect();
+        if list.len() > NAMED {
+            named.push(format!("{} more", list.len() - NAMED));
+        }
+        let _ = write!(text, "{head}{}", named.join(mark));
     }
     let title = property(&format!("volta: {kind}"));
     let _ = writeln!(out, "title={title}::{}", data(&text));

@@ -300,6 +300,38 @@ fn no_more_annotations_than_are_shown() {
         "{first}"
     );
     assert!(!all.contains("met: read"), "{all}");
+
+    // What lacks a defect says so beside the one that it has.
+    let lacks = "[[race]]\nname = \"lacks\"\nkernel = \"k.ptx\"\nthreads = 64\nexpect = \"defective\"\ndefects = [\"deadlock\"]\n";
+    std::fs::write(dir.join("volta.toml"), lacks).expect("a file");
+    let all = text(&volta(&dir, &["gate", "--no-cache", "--format", "github"]));
+    let found = annotations(&all);
+    assert_eq!(property(&found[1].1, "file"), "volta.toml");
+    assert_eq!(found[1].2, "lacks: no deadlock was found", "{all}");
+
+    // What is told apart by its words alone is not lost: two entries that cannot be run, two accesses of one line.
+    let gone =
+        "[[race]]\nname = \"a\"\nkernel = \"a.ptx\"\n[[race]]\nname = \"b\"\nkernel = \"b.ptx\"\n";
+    std::fs::write(dir.join("volta.toml"), gone).expect("a file");
+    let all = text(&volta(&dir, &["gate", "--format", "github"]));
+    let told: Vec<bool> = annotations(&all)
+        .iter()
+        .map(|a| a.2.contains("cannot read"))
+        .collect();
+    assert_eq!(told, [true, true], "{all}");
+    let outside = RACY.replace("shl.b32 %r1, %r0, 2", "shl.b32 %r1, %r0, 3");
+    let outside = outside
+        .replace(".loc 1 8 1", ".loc 1 7 1")
+        .replace("[s+4]", "[s+256]");
+    std::fs::write(dir.join("k.ptx"), outside).expect("a file");
+    let object = json(&volta(&dir, &[&RACE[..], &["--json"]].concat()));
+    let messages = object["defects"].as_array().into_iter().flatten();
+    let messages: Vec<&str> = messages.filter_map(|d| d["message"].as_str()).collect();
+    let all = text(&volta(&dir, &[&RACE[..], &["--format", "github"]].concat()));
+    assert!(messages.len() > 1, "{object}");
+    messages
+        .iter()
+        .for_each(|m| assert!(all.contains(*m), "{m}: {all}"));
 }
 
 #[test]
