@@ -504,7 +504,7 @@ fn row(line: u32, text: &str) -> String {
 
 fn around(source: &Source, line: u32) -> Markup {
     let first = line.saturating_sub(AROUND).max(1);
-    let last = line.saturating_add(AROUND).min(source.lines() as u32);
+    let last = line.saturating_add(AROUND).min(source.lines());
     html! { pre { @for at in first..=last {
         @if at == line { mark { (row(at, source.line(at))) } } @else { (row(at, source.line(at))) "\n" }
     } } }
