@@ -159,7 +159,7 @@ fn without_times(line: &str) -> String {
     for i in 1..words.len() {
         let is_unit = matches!(words[i].trim_end_matches([',', ';', ')']), "ms" | "s");
         if is_unit && words[i - 1].trim_start_matches('(').parse::<f64>().is_ok() {
-            words[i - 1] = "TIME";
+            (words[i - 1], words[i]) = ("TIME", "");
         }
     }
     match words.contains(&"TIME") {
@@ -176,6 +176,19 @@ fn alike(a: &str, b: &str) -> bool {
     without_times(a) == without_times(b)
 }
 
+/// The first line that is like one; else the one that begins most like it, where a few letters are the same.
+fn place(line: &str, among: &[String]) -> Option<usize> {
+    let same = |other: &String| {
+        let pairs = line.chars().zip(other.chars());
+        pairs.take_while(|(a, b)| a == b).count()
+    };
+    among.iter().position(|l| alike(l, line)).or_else(|| {
+        let near = among.iter().enumerate().rev();
+        let (at, best) = near.max_by_key(|(_, l)| same(l))?;
+        (same(best) >= 5).then_some(at)
+    })
+}
+
 /// The lines that a page should show in place of those that it shows: the same, but for what changed.
 fn mended(shown: &[&str], printed: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
@@ -185,8 +198,8 @@ fn mended(shown: &[&str], printed: &[String]) -> Vec<String> {
     for (i, chunk) in chunks.iter().enumerate() {
         if i > 0 {
             out.push("...".to_string());
-            let first = chunk.first();
-            at = match first.and_then(|f| printed[at..].iter().position(|l| alike(l, f))) {
+            let rest = &printed[at..];
+            at = match chunk.first().and_then(|first| place(first, rest)) {
                 Some(skipped) => at + skipped,
                 None if i == last => printed.len().saturating_sub(chunk.len()).max(at),
                 None => at,
@@ -358,7 +371,7 @@ fn wrong_pages_are_found() {
 
 #[test]
 fn shown_lines_are_mended_where_they_changed() {
-    let printed = ["a 3.1 ms", "b", "c", "d", "time: 2 ms (x)"].map(String::from);
+    let printed = ["a   3.1 s", "b", "c", "d", "time: 2 ms (x)"].map(String::from);
     let shown = ["a 7 ms", "b", "c", "d", "time: 9 s"];
     assert_eq!(mended(&shown, &printed), shown);
     assert_eq!(
@@ -372,6 +385,11 @@ fn shown_lines_are_mended_where_they_changed() {
     assert_eq!(
         mended(&["...", "d", "time: 1 s"], &printed),
         ["...", "d", "time: 1 s"]
+    );
+    let longer = ["head", "error: a new text", "tail"].map(String::from);
+    assert_eq!(
+        mended(&["head", "...", "error: an old text", "..."], &longer),
+        ["head", "...", "error: a new text", "..."]
     );
     assert_eq!(mended(&["old"], &printed), printed);
     assert_eq!(mended(&[], &[]), Vec::<String>::new());
