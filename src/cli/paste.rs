@@ -16,7 +16,7 @@ pub(crate) fn with_missing(argv: &[OsString], report: &Report) -> Option<String>
         }
     }
     let first = flags.first()?;
-    let words = argv.iter().skip(1).map(|word| quoted(word));
+    let words = argv.iter().skip(1).map(quoted);
     let command: Vec<String> = words.collect();
     let values = match first.rsplit_once('=') {
         Some((_, value)) if flags.len() > 1 => format!(", here {value} for each"),

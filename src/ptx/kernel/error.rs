@@ -186,6 +186,14 @@ pub enum LowerError {
     },
 }
 
+/// A name as a shell takes it for itself.
+fn quoted(name: &str) -> String {
+    match name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        true => name.to_string(),
+        false => format!("'{name}'"),
+    }
+}
+
 /// An entry as a user can name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryName {
@@ -300,12 +308,14 @@ impl LowerError {
                     let at = bases.iter().position(|b| *b == base)?;
                     names.get(at).copied()
                 });
-                let close = nearest.map(|first| format!("did you mean {flag} '{first}'? "));
+                let close = nearest.map(|first| format!("did you mean {flag} {}? ", quoted(first)));
                 let close = close.unwrap_or_default();
                 message.help(format!("{close}The entries are: {}", names.join(", ")))
             }
             LowerError::AmbiguousEntry { entries } => {
-                let flags = entries.iter().map(|e| format!("{flag} '{}'", e.text));
+                let flags = entries
+                    .iter()
+                    .map(|e| format!("{flag} {}", quoted(&e.text)));
                 let flags: Vec<String> = flags.collect();
                 message.help(format!("one of: {}", flags.join("   ")))
             }
