@@ -2,7 +2,7 @@
 //!
 //! Findings that share a `cause` are one root: the first of them is its head. A counterexample is a root of its own. The
 //! order is that of the verdicts, so that the first root is the reason of the verdict: defects, the counterexample, reasons
-//! of `unknown`, warnings.
+//! of `unknown`, warnings but those that the user allows.
 
 use indexmap::IndexMap;
 
@@ -91,7 +91,7 @@ pub(super) fn reason(report: &Report) -> Option<Root<'_>> {
 fn gathered<K: Kind>(family: Family, findings: &[Finding<K>]) -> Vec<Root<'_>> {
     let mut out: Vec<Root> = Vec::new();
     let mut causes: IndexMap<&str, usize> = IndexMap::new();
-    for f in findings {
+    for f in findings.iter().filter(|f| !f.allowed) {
         let times = match f.count {
             0 | 1 => String::new(),
             n => format!(" ({n} times)"),
