@@ -81,8 +81,13 @@ impl Files {
 
     /// Puts a file, or what is wrong with it, under a name of its own.
     pub fn insert(&self, key: &Path, file: Result<Arc<File>, Failure>) {
+        self.insert_built(key, &Build::default(), file);
+    }
+
+    /// The same of what a CUDA file is compiled to in one way.
+    pub fn insert_built(&self, key: &Path, build: &Build, file: Result<Arc<File>, Failure>) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (key.to_path_buf(), Build::default());
+        let key = (key.to_path_buf(), build.clone());
         slots.insert(key, Arc::new(Mutex::new(Some(file))));
     }
 

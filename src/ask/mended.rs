@@ -2,10 +2,12 @@
 //!
 //! Problem: each race of a missing barrier says that a barrier between its two accesses would order them, and people want to
 //! know the one place that mends all. Places between the accesses are tried, the nearest to the later access first: a
-//! barrier is written there into the text, and the kernel is judged again.
+//! barrier of all threads is written there into the text, and the kernel is judged again. A line of the source may have become
+//! many instructions at many places, of which a barrier before the line stands before each first one.
 //!
 //! Sound: a place is named only if the kernel with the barrier has none of these races, no defect that it had not before, and
-//! nothing that is open. That the values are those that were meant is not claimed.
+//! nothing that is open. That the values are those that were meant is not claimed, nor that a compiler leaves the other
+//! instructions where they are.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,13 +15,13 @@ use std::time::Instant;
 
 use crate::answer::{DefectKind, Finding, Report, Site, Verdict};
 use crate::diag::{Source, Span};
-use crate::input::{self, Files};
-use crate::spec::{Layers, Which};
+use crate::input::{self, Files, Lowered};
+use crate::kernel::{Kernel, Pc};
+use crate::spec::{KernelSpec, Layers, Which};
 use crate::work;
 
-/// Roots of one kernel that are looked at, and places of each that are tried.
+/// Roots of one kernel that are looked at.
 const ROOTS: usize = 3;
-const PLACES: usize = 6;
 
 /// Work of a run that is made again, in the units of a budget: what takes longer is left without advice.
 const MOST: u64 = 1 << 20;
@@ -43,6 +45,15 @@ pub(crate) fn advise(
     let (Ok(options), [spec]) = (layers.options(), &specs[..]) else {
         return;
     };
+    let Ok(Lowered { kernel, .. }) = input::lower(files, spec) else {
+        return;
+    };
+    let Some((_, _, ran)) = report.kernels().next() else {
+        return;
+    };
+    // A barrier counts whole warps.
+    let threads: u32 = ran.block.iter().product();
+    let threads = threads.next_multiple_of(32);
     let limits = options.limits(start);
     for root in roots(&report.defects) {
         let members: Vec<Key> = root.iter().map(|&i| key(&report.defects[i])).collect();
@@ -53,11 +64,11 @@ pub(crate) fn advise(
                 && left.all(|k| before.contains(&k) && !members.contains(&k))
         };
         let first = &report.defects[root[0]];
-        let found = places(first).into_iter().take(PLACES).find(|place| {
+        let found = places(first, &kernel).into_iter().find(|place| {
             if limits.reached().is_some() {
                 return false;
             }
-            let tried = || race(&with_barrier(&spec.file, first, place.at)?);
+            let tried = || race(&with_barrier(spec, &kernel, &place.at, threads)?);
             work::apart(None, tried)
                 .0
                 .is_some_and(|after| mends(&after))
@@ -95,49 +106,99 @@ fn roots(defects: &[Finding<DefectKind>]) -> Vec<Vec<usize>> {
 
 /// A place for a barrier.
 struct Place {
-    /// Where it is written, in bytes.
-    at: u32,
-    /// The access that it stands at, and whether behind it.
-    site: Site,
-    behind: bool,
-    /// Nothing but instructions one after the other stands between the accesses.
-    is_between: bool,
+    /// Where it is written, in bytes, in ascending order.
+    at: Vec<u32>,
+    /// What people are told of it.
+    words: String,
 }
 
 /// Places that could order the two accesses of a race, the likeliest first.
-fn places(f: &Finding<DefectKind>) -> Vec<Place> {
-    let at = |s: &Site| s.at.as_ref().map(|(source, span)| (source.clone(), *span));
+fn places(f: &Finding<DefectKind>, kernel: &Kernel) -> Vec<Place> {
     let [a, b] = &f.sites[..] else {
         return Vec::new();
     };
-    let (Some((source, x)), Some((_, y))) = (at(a), at(b)) else {
+    let at = |s: &Site| s.at.as_ref().map(|(_, span)| *span);
+    let (Some(x), Some(y)) = (at(a), at(b)) else {
         return Vec::new();
     };
     let [(first, x), (last, y)] = match x.start <= y.start {
         true => [(a, x), (b, y)],
         false => [(b, y), (a, x)],
     };
-    let is_between = is_straight(source.slice(Span::new(x.end, y.start.max(x.end))));
-    let place = |site: &Site, at: u32, behind: bool| Place {
-        at,
-        site: site.clone(),
-        behind,
-        is_between: is_between && x.start < y.start,
+    match (own(first), own(last)) {
+        (None, None) => of_text(&kernel.source.text, (first, x), (last, y)),
+        (Some(first), Some(last)) => of_source(kernel, &first, &last),
+        _ => Vec::new(),
+    }
+}
+
+/// The line of the source that a place belongs to, of the kernel itself.
+fn own(site: &Site) -> Option<(String, u32)> {
+    let (file, line) = site.source.as_ref()?.own();
+    Some((file.to_string(), line))
+}
+
+/// Places between instructions of a text that has no source.
+fn of_text(text: &str, (first, x): (&Site, Span), (last, y): (&Site, Span)) -> Vec<Place> {
+    let is_between = x.start < y.start
+        && text
+            .get(x.end as usize..y.start.max(x.end) as usize)
+            .is_some_and(is_straight);
+    let between = format!("between lines {} and {}", first.line, last.line);
+    let place = |at: u32, words: String| Place {
+        at: vec![at],
+        words,
     };
-    let behind = |span: Span| after(&source.text, span.end);
+    let [before_last, behind_first] = match is_between {
+        true => [between.clone(), between],
+        false => [
+            format!("before line {}", last.line),
+            format!("behind line {}", first.line),
+        ],
+    };
     vec![
-        place(last, before(&source.text, y.start), false),
-        place(first, behind(x), true),
+        place(before(text, y.start), before_last),
+        place(after(text, x.end), behind_first),
         // A loop comes back to the first access behind the last one.
-        Place {
-            is_between: false,
-            ..place(last, behind(y), true)
-        },
-        Place {
-            is_between: false,
-            ..place(first, before(&source.text, x.start), false)
-        },
+        place(after(text, y.end), format!("behind line {}", last.line)),
+        place(before(text, x.start), format!("before line {}", first.line)),
     ]
+}
+
+/// Places before a line of the source. A line may stand in the text many times, and a barrier before it stands before each
+/// of its first instructions: what is inlined into a line belongs to it, and is not cut.
+fn of_source(kernel: &Kernel, first: &(String, u32), last: &(String, u32)) -> Vec<Place> {
+    let lines = (0..kernel.insts.len()).map(|pc| {
+        let line = kernel.source_line(Pc(pc as u32))?;
+        let (file, line) = line.own();
+        Some((file.to_string(), line))
+    });
+    let lines: Vec<Option<(String, u32)>> = lines.collect();
+    let starts = |line: &(String, u32)| -> Vec<u32> {
+        let is_here = |pc: usize| lines[pc].as_ref() == Some(line);
+        let begins = (0..lines.len()).filter(|&pc| is_here(pc) && (pc == 0 || !is_here(pc - 1)));
+        let bytes = begins.map(|pc| kernel.span(Pc(pc as u32)).start);
+        let mut at: Vec<u32> = bytes.map(|at| before(&kernel.source.text, at)).collect();
+        at.sort_unstable();
+        at.dedup();
+        at
+    };
+    let words = match first.0 == last.0 && first.1 < last.1 {
+        true => format!("between lines {} and {}", first.1, last.1),
+        false => format!("before line {}", last.1),
+    };
+    let mut out = vec![Place {
+        at: starts(last),
+        words,
+    }];
+    if first != last {
+        out.push(Place {
+            at: starts(first),
+            words: format!("before line {}", first.1),
+        });
+    }
+    out.retain(|place| !place.at.is_empty());
+    out
 }
 
 /// Where the instruction begins that holds a place: its guard stands before it.
@@ -173,50 +234,38 @@ fn is_straight(text: &str) -> bool {
     })
 }
 
-/// The kernel's file with a barrier at a place.
-fn with_barrier(path: &Path, f: &Finding<DefectKind>, at: u32) -> Option<Files> {
-    let (source, _) = f.sites.first()?.at.as_ref()?;
-    let (head, tail) = source.text.split_at_checked(at as usize)?;
-    let text = format!("{head} bar.sync 0; {tail}");
+/// The kernel's file with a barrier of all threads at a place: one that some threads do not reach would be no
+/// `__syncthreads()`.
+fn with_barrier(spec: &KernelSpec, kernel: &Kernel, at: &[u32], threads: u32) -> Option<Files> {
+    let mut text = String::with_capacity(kernel.source.text.len() + 32 * at.len());
+    let mut from = 0;
+    for &at in at {
+        text.push_str(kernel.source.text.get(from..at as usize)?);
+        text.push_str(&format!(" bar.sync 0, {threads}; "));
+        from = at as usize;
+    }
+    text.push_str(kernel.source.text.get(from..)?);
     let files = Files::new();
-    let source = Source::new(source.name.clone(), text).ok()?;
-    files.insert(path, Ok(input::parse(Arc::new(source)).ok()?));
+    let source = Source::new(kernel.source.name.clone(), text).ok()?;
+    let file = input::parse(Arc::new(source)).ok()?;
+    files.insert_built(&spec.file, &spec.build, Ok(file));
     Some(files)
 }
 
 /// The advice in the words of the language of the source.
 fn sentence(f: &Finding<DefectKind>, place: &Place, members: usize) -> String {
-    let own = |s: &Site| {
-        s.source
-            .as_ref()
-            .map(|s| (s.own().0.to_string(), s.own().1))
-    };
-    let ending = own(&place.site).and_then(|(file, _)| {
-        let ending = Path::new(&file).extension()?.to_str()?;
-        Some(ending.to_string())
-    });
-    let barrier = match ending.as_deref() {
-        Some("py") => "tl.debug_barrier()",
+    let file = f.sites.first().and_then(own).map(|(file, _)| file);
+    let barrier = match file.as_deref().map(Path::new).map(Path::extension) {
+        Some(Some(ending)) if ending == "py" => "tl.debug_barrier()",
         Some(_) => "__syncthreads()",
         None => "bar.sync 0",
-    };
-    let line = |s: &Site| own(s).unwrap_or_else(|| (s.file.clone(), s.line));
-    let mut lines: Vec<(String, u32)> = f.sites.iter().map(line).collect();
-    lines.sort();
-    let at = line(&place.site).1;
-    let place = match &lines[..] {
-        [(one, a), (other, b)] if place.is_between && one == other && a < b => {
-            format!("between lines {a} and {b}")
-        }
-        _ if place.behind => format!("behind line {at}"),
-        _ => format!("before line {at}"),
     };
     let mended = match members {
         1 => "this race is gone".to_string(),
         2 => "both of this cause are gone".to_string(),
         n => format!("all {n} of this cause are gone"),
     };
-    format!("put `{barrier}` {place}: with it {mended}")
+    format!("put `{barrier}` {}: with it {mended}", place.words)
 }
 
 #[cfg(test)]

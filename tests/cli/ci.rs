@@ -233,7 +233,7 @@ fn one_annotation_a_cause_stands_at_the_line_of_the_source() {
         .expect("the other race");
     assert!(others.contains("data-race: "), "{message}");
     assert!(
-        all.ends_with("\ndefective: the kernel has a defect\n"),
+        all.ends_with("\ndefective: data-race, block 64, grid 1\n"),
         "{all}"
     );
 

@@ -144,7 +144,7 @@ fn one_file_with_two_kernels_is_a_pair() {
         let [first, second] =
             [("slow", values[0]), ("fast", values[1])].map(|(e, v)| entry_of(e, v));
         format!(
-            "/* PTX\n.version 9.0\n.target sm_80\n.address_size 64\n{first}{second}.file 1 \"both.cu\"\n*/\n"
+            "// A pair.\n/* PTX\n.version 9.0\n.target sm_80\n.address_size 64\n{first}{second}.file 1 \"both.cu\"\n*/\n"
         )
     };
     let launch = [

@@ -445,16 +445,15 @@ fn with_nearest(message: &str) -> String {
         let (key, all) = text
             .strip_prefix("unknown field `")?
             .split_once("`, expected ")?;
-        let all: Vec<&str> = all.split('`').skip(1).step_by(2).collect();
-        let near = near(key, &all);
-        let meant = match near.first() {
-            Some(first) => format!("; did you mean `{first}`?"),
+        let all = all.split('`').skip(1).step_by(2);
+        // A key with an underscore is another spelling of one with a dash.
+        let all: Vec<&str> = all.filter(|key| !key.contains('_')).collect();
+        let meant = match near(key, &all).first() {
+            Some(first) => format!(" (did you mean `{first}`?)"),
             None => String::new(),
         };
-        Some(format!(
-            "there is no key `{key}`{meant} The keys are: {}",
-            all.join(", ")
-        ))
+        let all = all.join(", ");
+        Some(format!("unknown field `{key}`{meant}; the keys are {all}"))
     };
     unknown(message).unwrap_or_else(|| message.to_string())
 }
