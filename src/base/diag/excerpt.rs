@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn tabs_wide_and_hidden_characters_keep_carets_in_place() {
-        let out = shown("\t語\u{202e}##[x]s[0]\n", &[(13, 17)]);
+        let out = shown("\t語\u{202e}##[x]s[0]\n", &[(12, 16)]);
         let row = "1 |     語\\u{202e}##\\u{5b}x]s[0]";
         let marks = format!("\n  |{}^^^^ said of it", " ".repeat(width::of(row) - 4 - 3));
         assert!(out.contains(row) && out.ends_with(&marks), "{out}");

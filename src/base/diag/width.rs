@@ -86,7 +86,7 @@ mod tests {
         assert!(broken.lines().skip(1).all(wide), "{broken}");
         assert_eq!(broken.split_whitespace().count(), 60);
         let long = "x".repeat(2 * MOST);
-        assert_eq!(hung(&long, 10, 4), long);
+        assert_eq!(hung(&long, 4, 4), long);
         assert_eq!(hung("", 3, 4), "");
         let commands = "word ::error \u{a0} ::error  ::error ".repeat(40);
         let broken = hung(&commands, 10, 4);

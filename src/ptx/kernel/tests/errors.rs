@@ -84,7 +84,7 @@ fn entries_are_selected() {
     ));
     let error = name(None).expect_err("several");
     let shown = error.diagnostic().help.unwrap_or_default();
-    assert_eq!(shown, "the entries are: ab, abc, x");
+    assert_eq!(shown, "one of: --entry ab   --entry abc   --entry x");
 }
 
 #[test]
