@@ -263,3 +263,58 @@ fn a_server_compiles_where_it_was_told_to() {
     let answer = serve(&["--compile"]);
     assert_eq!(answer["result"]["verdict"], "clean", "{answer}");
 }
+
+/// Whoever knows the name of a size asks about the same sizes as whoever does not.
+#[test]
+fn names_of_parameters_change_no_answer() {
+    let place = Place::new("every");
+    let body = "__global__ void k(float *out, int n) {\n  int i = threadIdx.x;\n  if (i < n) out[i] = 1;\n}\n";
+    place.write("k.cu", body);
+    let text = |loc: &str| {
+        format!(
+            ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1) {{\n\
+             .reg .u32 %r<3>; .reg .u64 %d<3>; .reg .pred %p;\n{loc}ld.param.u64 %d0, [k_param_0]; ld.param.u32 %r0, [k_param_1];\n\
+             mov.u32 %r1, %tid.x; setp.ge.s32 %p, %r1, %r0;\n@%p ret;\nmul.wide.u32 %d1, %r1, 4; add.u64 %d2, %d0, %d1;\n\
+             st.global.f32 [%d2], 0f3F800000;\nret;\n}}\n.file 1 \"k.cu\"\n"
+        )
+    };
+    place.write("named.ptx", &text(".loc 1 2 3\n"));
+    place.write("plain.ptx", &text(""));
+    let ask = |file: &str, more: &[&str]| {
+        let all = ["race", file, "--json", "--arg", "0=out:f32[100]"];
+        json(&place.volta(&[&all, more].concat()))
+    };
+    let named = |key: &str| {
+        [
+            "--any".to_string(),
+            "--assume".into(),
+            format!("{key} <= 100"),
+        ]
+    };
+    for (keys, verdict) in [(Some(["n", "k_param_1"]), "clean"), (None, "defective")] {
+        let more = keys.map(|keys| keys.map(named));
+        let more = |i: usize| {
+            more.as_ref()
+                .map_or(vec!["--any"], |m| m[i].iter().map(String::as_str).collect())
+        };
+        let [named, plain] = [ask("named.ptx", &more(0)), ask("plain.ptx", &more(1))];
+        assert_eq!(named["verdict"], verdict, "{named}");
+        assert_eq!(plain["verdict"], verdict, "{plain}");
+        let scope = named["scope"]["launches"]["text"].as_str();
+        assert!(scope.is_none_or(|text| text.contains(" n")), "{named}");
+    }
+    let unbound = |file: &str| {
+        let report = ask(file, &["--threads", "4"]);
+        (
+            report["verdict"].clone(),
+            report["warnings"].as_array().map(Vec::len),
+        )
+    };
+    assert_eq!(unbound("named.ptx"), unbound("plain.ptx"));
+    // What is guessed of a size is guessed of it by any name.
+    let init = |file: &str| {
+        let text = String::from_utf8_lossy(&place.volta(&["init", file]).stdout).into_owned();
+        text.lines().filter(|l| l.starts_with("args.")).count()
+    };
+    assert_eq!(init("named.ptx"), init("plain.ptx"));
+}

@@ -683,14 +683,10 @@ fn freedom(lowered: &Lowered, spec: &KernelSpec, facts: Vec<SizeFact>) -> Result
     let setup = spec::resolve(&[(kernel, &probe)], &[])?;
     let uses = crate::kernel::param_uses(kernel);
     let ints = setup.kernels[0].without_value.iter().filter_map(|u| {
-        let key = u.flag.strip_prefix("--arg ")?;
-        let (position, field) = match key.split_once('+') {
-            Some((p, f)) => (p.parse::<usize>().ok()?, f.parse::<u32>().ok()?),
-            None => (key.parse::<usize>().ok()?, 0),
-        };
+        let (position, field) = (u.place.0 as usize, u.place.1.unwrap_or(0));
         let param = kernel.params.get(position)?;
         let float = matches!(param.kind, crate::kernel::ParamKind::Float(_));
-        let decides = setup.kernels[0].unbound.iter().any(|d| d.flag == u.flag);
+        let decides = setup.kernels[0].unbound.iter().any(|d| d.place == u.place);
         // What may be where an array begins is no number to choose.
         let own = |found: &&ParamUse| found.param == Some(position as u32) && found.offset == field;
         let own: Vec<&ParamUse> = uses.iter().filter(own).collect();
@@ -703,7 +699,7 @@ fn freedom(lowered: &Lowered, spec: &KernelSpec, facts: Vec<SizeFact>) -> Result
         let reaches = own.iter().any(|found| found.addresses);
         (decides && !float && !pointer).then(|| FreeInt {
             name: u.name.clone(),
-            key: key.to_string(),
+            key: u.key(),
             offset: param.offset + field,
             bytes,
             unsigned: bytes == 4 && takes(0) && !takes(1),

@@ -20,7 +20,7 @@ use crate::kernel::{Fmt, Kernel, NumTy, Op, Special};
 use crate::sim::gather::Object;
 use crate::sim::{self, Side as Role};
 use crate::spec::manifest::{ArgText, Settings, Side, Triple};
-use crate::spec::{ElemTy, Layers, Value};
+use crate::spec::{ElemTy, Layers, Unbound, Value};
 use crate::term::ArrayId;
 
 /// Threads of a block that nothing tells of.
@@ -225,9 +225,9 @@ impl Guess {
         let mut out = IndexMap::new();
         let alone = Alone::read(Layers(&[&self.settings(&out)]), None, files)?;
         let unbound = alone.setup.kernels.iter().flat_map(|k| &k.unbound);
-        let keys = unbound.filter_map(|u| Some(u.flag.split_once(' ')?.1));
+        let keys = unbound.map(Unbound::key);
         let keys = keys.filter(|key| !self.may_be_pointer(key));
-        out.extend(keys.map(|key| (key.to_string(), Binding::Size)));
+        out.extend(keys.map(|key| (key, Binding::Size)));
 
         let settings = self.settings(&out);
         let layers = Layers(&[&settings]);

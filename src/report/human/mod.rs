@@ -267,11 +267,12 @@ fn of_other_sizes(worst: &Answer) -> String {
     }
     let sides = [&worst.report.reference, &worst.report.optimized];
     let kernels = sides.into_iter().flatten().filter_map(|s| match s {
-        Subject::Kernel(k) => Some(format!(
-            " {} --entry {}",
-            visible(&k.file),
-            visible(&k.entry)
-        )),
+        Subject::Kernel(k) => {
+            // PTX that a CUDA file was compiled to is no file: the command takes that one.
+            let cuda = k.file.strip_suffix(".ptx").filter(|f| f.ends_with(".cu"));
+            let file = cuda.unwrap_or(&k.file);
+            Some(format!(" {} --entry {}", visible(file), visible(&k.entry)))
+        }
         Subject::Sequence { .. } | Subject::Formula { .. } => None,
     });
     let commands: String = kernels

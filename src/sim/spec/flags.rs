@@ -18,13 +18,21 @@ pub struct Flag {
     pub bytes: u32,
     /// `--arg`, `--ref-arg` or `--opt-arg`.
     pub flag: &'static str,
-    /// Position of the parameter, or its name in the source where that means the same.
+    /// Position of the parameter.
+    position: usize,
+    /// Its name in the source where that means the same, else its position.
     key: String,
     /// Offset of the first byte in that parameter; `None` for a parameter without fields.
     offset: Option<u32>,
 }
 
 impl Flag {
+    /// The position of the parameter of a byte of this range, with the offset of a field.
+    pub(super) fn place(&self, byte: u32) -> (u32, Option<u32>) {
+        let offset = self.offset.map(|offset| offset + (byte - self.start));
+        (self.position as u32, offset)
+    }
+
     /// The flag and key for a byte of this range, as in `--arg 2+8`.
     pub fn at(&self, byte: u32) -> String {
         let Flag { flag, key, .. } = self;
@@ -63,6 +71,7 @@ pub(super) fn of(sides: &[Side], pairs: &[Pair]) -> Vec<Vec<Flag>> {
                 start: param.offset + part.start,
                 bytes: part.bytes,
                 flag,
+                position: named.param,
                 key: key(sides, pairs, (of, named.param), flag != "--arg"),
                 offset: (!scalar).then_some(named.start),
             });

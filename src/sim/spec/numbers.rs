@@ -54,10 +54,22 @@ impl From<&Number> for answer::Bound {
 pub struct Unbound {
     /// The parameter, with the offset of a field.
     pub name: String,
-    /// The flag that binds it, up to its `=`.
+    /// The flag that binds it, up to its `=`, for people.
     pub flag: String,
+    /// The position of the parameter that the flag names, with the offset of a field.
+    pub place: (u32, Option<u32>),
     /// A load of it.
     pub pc: Pc,
+}
+
+impl Unbound {
+    /// The key that binds it, by positions.
+    pub fn key(&self) -> String {
+        match self.place {
+            (position, None) => position.to_string(),
+            (position, Some(offset)) => format!("{position}+{offset}"),
+        }
+    }
 }
 
 impl Draft<'_> {
@@ -128,7 +140,7 @@ impl Draft<'_> {
                 let Some(flag) = flag.filter(|_| all || decides) else {
                     continue;
                 };
-                let flag = flag.at(byte);
+                let (flag, place) = (flag.at(byte), flag.place(byte));
                 let of = Target {
                     side,
                     param: p,
@@ -139,6 +151,7 @@ impl Draft<'_> {
                     out.push(Unbound {
                         name,
                         flag,
+                        place,
                         pc: load.pc,
                     });
                 }
