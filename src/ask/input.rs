@@ -484,7 +484,7 @@ fn entry_of(file: &File, spec: &KernelSpec) -> Result<Id<Function>, LowerError> 
     let Some(other) = &spec.beside else {
         return select(spec.entry.as_deref());
     };
-    let all: Vec<Id<Function>> = file.module.entries().map(|(id, _)| id).collect();
+    let all = in_source(file);
     let other = other
         .as_deref()
         .map(|name| select(Some(name)))
@@ -507,11 +507,30 @@ fn entry_of(file: &File, spec: &KernelSpec) -> Result<Id<Function>, LowerError> 
     }
 }
 
-/// Every entry of a file.
+/// Every entry of a file, in the order of the source.
 pub fn lower_all(file: &File) -> Result<Vec<Kernel>, Failure> {
-    let entries = file.module.entries();
-    let kernels = entries.map(|(id, _)| Ok(lower_function(file, id, &[], &[])?.kernel));
-    kernels.collect()
+    let lower = |id| Ok(lower_function(file, id, &[], &[])?.kernel);
+    in_source(file).into_iter().map(lower).collect()
+}
+
+/// The entries of a file in the order of their source, where one source holds them all: compilers write templates behind
+/// what is no template.
+fn in_source(file: &File) -> Vec<Id<Function>> {
+    let all: Vec<Id<Function>> = file.module.entries().map(|(id, _)| id).collect();
+    let place = |&id: &Id<Function>| {
+        let kernel = lower_function(file, id, &[], &[]).ok()?.kernel;
+        let (name, line) = source_names::place(&kernel)?;
+        Some((name.to_string(), line))
+    };
+    let Some(places) = all.iter().map(place).collect::<Option<Vec<_>>>() else {
+        return all;
+    };
+    if places.windows(2).any(|w| w[0].0 != w[1].0) {
+        return all;
+    }
+    let mut out: Vec<(u32, Id<Function>)> = places.iter().map(|p| p.1).zip(all).collect();
+    out.sort_by_key(|(line, _)| *line);
+    out.into_iter().map(|(_, id)| id).collect()
 }
 
 fn lower_function(

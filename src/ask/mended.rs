@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use crate::answer::{DefectKind, Finding, Report, Site, Verdict};
 use crate::diag::{Source, Span};
-use crate::input::{self, Files, Lowered};
+use crate::input::{self, File, Files, Lowered};
 use crate::kernel::{Kernel, Pc};
 use crate::spec::{KernelSpec, Layers, Which};
 use crate::work;
@@ -247,7 +247,10 @@ fn with_barrier(spec: &KernelSpec, kernel: &Kernel, at: &[u32], threads: u32) ->
     text.push_str(kernel.source.text.get(from..)?);
     let files = Files::new();
     let source = Source::new(kernel.source.name.clone(), text).ok()?;
-    let file = input::parse(Arc::new(source)).ok()?;
+    let file = Arc::into_inner(input::parse(Arc::new(source)).ok()?)?;
+    // Keys may be names of its source.
+    let path = Some(spec.file.clone());
+    let file = Arc::new(File { path, ..file });
     files.insert_built(&spec.file, &spec.build, Ok(file));
     Some(files)
 }
@@ -265,7 +268,10 @@ fn sentence(f: &Finding<DefectKind>, place: &Place, members: usize) -> String {
         2 => "both of this cause are gone".to_string(),
         n => format!("all {n} of this cause are gone"),
     };
-    format!("put `{barrier}` {}: with it {mended}", place.words)
+    format!(
+        "put `{barrier}` {}, where no thread may miss it: with it {mended}",
+        place.words
+    )
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Names of parameters as the CUDA source has them.
 //!
 //! PTX numbers the parameters of a kernel (`_Z5scalePf_param_0`). Where `.loc` names the source file of a kernel and the file is
-//! at hand, its parameter list gives the names back. They are for people: reports print them and keys may be them, while the PTX
+//! at hand, the parameter list of the definition whose name stands on just that line gives the names back. They are for people: reports print them and keys may be them, while the PTX
 //! name of a parameter stays a key. A list that does not fit the parameters of the kernel one by one, in number and type, names
 //! none of them. Triton leaves out arguments that are constants and adds some of its own, so that a Python list fits only by
 //! chance and is not read.
@@ -27,12 +27,10 @@ pub(super) fn name_params(kernel: &mut Kernel, text: &str) {
     }
 }
 
-/// The source file of a kernel, as `.loc` names it, and the first of its lines that belongs to the kernel.
+/// The source file of a kernel and the line of its name there, as the `.loc` that an entry begins with says it.
 pub(super) fn place(kernel: &Kernel) -> Option<(&str, u32)> {
-    let own = kernel.locs.iter().filter(|l| l.inlined_from.is_empty());
-    let first = own.clone().next()?;
-    let lines = own.filter(|l| l.file == first.file && l.line > 0);
-    Some((&first.file, lines.map(|l| l.line).min()?))
+    let first = kernel.locs.first().filter(|l| l.inlined_from.is_empty())?;
+    Some((&first.file, first.line))
 }
 
 /// The names in the parameter list of the kernel that fits; `None` for a parameter that has none.
@@ -48,13 +46,10 @@ fn found(kernel: &Kernel, text: &str) -> Option<Vec<Option<String>>> {
         let names = read(list, &kernel.params)?;
         Some((begins, names))
     });
-    // The code of a kernel stands behind its name.
-    let mut before = lists.filter(|(begins, _)| *begins <= line);
-    let mut last = before.next()?;
-    for next in before {
-        last = next;
-    }
-    Some(last.1)
+    let mut here = lists.filter(|(begins, _)| *begins == line);
+    let (_, names) = here.next()?;
+    // Of two on one line neither is known to be it.
+    here.next().is_none().then_some(names)
 }
 
 /// The parameter list of a function of this name, if the definition of a kernel stands at a byte.

@@ -16,17 +16,19 @@ pub(crate) fn with_missing(argv: &[OsString], report: &Report) -> Option<String>
         }
     }
     let first = flags.first()?;
-    let words = argv.iter().skip(1).map(quoted);
-    let command: Vec<String> = words.collect();
+    let mut words: Vec<String> = argv.iter().skip(1).map(quoted).collect();
+    // Behind `--` nothing is a flag.
+    let end = argv.iter().skip(1).position(|word| word == "--");
+    let end = end.unwrap_or(words.len());
+    words.splice(end..end, flags.iter().map(|flag| flag.to_string()));
     let values = match first.rsplit_once('=') {
         Some((_, value)) if flags.len() > 1 => format!(", here {value} for each"),
         Some((_, value)) => format!(", here {value}"),
         None => String::new(),
     };
     Some(format!(
-        "\nto ask again with numbers of your own{values}:\n  volta {} {}\n",
-        command.join(" "),
-        flags.join(" ")
+        "\nto ask again with numbers of your own{values}:\n  volta {}\n",
+        words.join(" ")
     ))
 }
 

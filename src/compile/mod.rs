@@ -1,15 +1,16 @@
 //! CUDA files to PTX, by the nvcc of the user.
 //!
-//! What nvcc makes is decided by the text after its preprocessor, its flags and itself: PTX is kept under a hash of these, so
-//! that a changed header is seen and an unchanged file is compiled once. nvcc hands its arguments to a shell, so that a file name
+//! What nvcc makes is decided by the text after its preprocessor, its flags, the variables that it reads and its toolkit: PTX is
+//! kept under a hash of these, so that a changed header is seen and an unchanged file is compiled once. nvcc hands its arguments to a shell, so that a file name
 //! that a shell would take for itself is refused. What is claimed of a CUDA file is claimed of the PTX that this nvcc makes
 //! with these flags.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::answer::{ErrorKind, Failure};
 use crate::cache::Store;
@@ -102,14 +103,19 @@ struct Job<'a> {
 impl Job<'_> {
     /// The name under which its PTX is kept; `None` where its preprocessor fails, so that the compiler says why.
     fn name(&self, store: &Store) -> Result<Option<String>, Failure> {
+        // The text of a file of flags is not known here.
+        let reads_flags = |flag: &String| {
+            let flag = flag.trim_start_matches('-');
+            flag.starts_with("optf") || flag.starts_with("options-file")
+        };
+        if self.flags.iter().any(reads_flags) {
+            return Ok(None);
+        }
         let done = self.run(&["-E"])?;
         let Some(text) = done.out.filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
-        let about = std::fs::metadata(self.nvcc).ok();
-        let made = about.as_ref().and_then(|a| a.modified().ok());
-        let here = std::env::current_dir().unwrap_or_default();
-        let itself = format!("{:?}", (self.nvcc, made, about.map(|a| a.len()), here));
+        let itself = format!("{:?}", (toolkit(self.nvcc), surroundings()));
         let parts = [itself.as_str(), &self.cuda.name, &self.cuda.text, &text];
         let flags = self.flags.iter().map(String::as_str);
         Ok(Some(store.name(parts.into_iter().chain(flags))))
@@ -180,6 +186,36 @@ impl Job<'_> {
             said: String::from_utf8_lossy(&std::fs::read(log).unwrap_or_default()).into_owned(),
         })
     }
+}
+
+/// The parts of a toolkit that decide what is made, each with its length and the time at which it was written.
+fn toolkit(nvcc: &Path) -> Vec<(PathBuf, Option<(u64, SystemTime)>)> {
+    let nvcc = std::fs::canonicalize(nvcc).unwrap_or_else(|_| nvcc.to_path_buf());
+    let bin = nvcc.parent().unwrap_or(Path::new("."));
+    let others = ["nvcc.profile", "../nvvm/bin/cicc", "../nvvm/libdevice"];
+    let others = others.map(|part| bin.join(part));
+    let parts = std::iter::once(nvcc.clone()).chain(others);
+    let about = |part: PathBuf| {
+        let about = std::fs::metadata(&part).ok();
+        let about = about.and_then(|a| Some((a.len(), a.modified().ok()?)));
+        (part, about)
+    };
+    parts.map(about).collect()
+}
+
+/// What else nvcc reads: its folder, and variables that hold flags of it and of its parts.
+fn surroundings() -> (PathBuf, Vec<(OsString, OsString)>) {
+    let is_read = |name: &OsString| {
+        let name = name.to_string_lossy();
+        ["NVCC", "NVVM", "CICC", "CUDA"]
+            .iter()
+            .any(|n| name.starts_with(n))
+    };
+    let mut all: Vec<_> = std::env::vars_os()
+        .filter(|(name, _)| is_read(name))
+        .collect();
+    all.sort();
+    (std::env::current_dir().unwrap_or_default(), all)
 }
 
 /// What a run of nvcc came to.

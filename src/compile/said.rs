@@ -12,10 +12,21 @@ const SHOWN: usize = 12;
 
 /// The failure that nvcc tells.
 pub(super) fn failure(cuda: &Arc<Source>, said: &str) -> Failure {
-    let errors = said.lines().filter_map(|line| error(cuda, line));
-    let errors: Vec<Diagnostic> = errors.collect();
-    if !errors.is_empty() {
-        return Failure::at(ErrorKind::Syntax, cuda, errors);
+    let is_error = |line: &&str| line.contains("error");
+    let errors = said.lines().filter(is_error).map(|line| {
+        let of_header = || Diagnostic::error(ErrorKind::Syntax.name(), line.trim());
+        (error(cuda, line), of_header)
+    });
+    let (mut own, mut others) = (Vec::new(), Vec::new());
+    for (at, of_header) in errors {
+        match at {
+            Some(at) => own.push(at),
+            None => others.push(of_header()),
+        }
+    }
+    if !own.is_empty() {
+        own.extend(others);
+        return Failure::at(ErrorKind::Syntax, cuda, own);
     }
     let lines = said.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<String> = lines.take(SHOWN).map(|l| visible(l).into_owned()).collect();
@@ -39,7 +50,8 @@ fn error(cuda: &Source, line: &str) -> Option<Diagnostic> {
             (parts.next()?, parts.next()?)
         }
     };
-    if Path::new(file).file_name() != Path::new(&cuda.name).file_name() {
+    let [there, here] = [file, &cuda.name].map(|name| Path::new(name).canonicalize().ok());
+    if there.is_none() || there != here {
         return None;
     }
     let span = cuda.line_span(number.parse().ok()?)?;

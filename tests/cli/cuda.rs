@@ -33,7 +33,7 @@ fn cuda(entry: &str, file: &str, value: &str) -> String {
 fn entry_of(entry: &str, value: &str) -> String {
     format!(
         ".visible .entry {entry}(.param .u64 {entry}_param_0, .param .u32 {entry}_param_1) {{\n.reg .u32 %r; .reg .u64 %d<3>; .reg .pred %p;\n\
-         .loc 1 2 1\nld.param.u64 %d0, [{entry}_param_0]; ld.param.u32 %r, [{entry}_param_1]; setp.eq.u32 %p, %r, 0;\n@%p ret;\n\
+         .loc 1 1 0\n.loc 1 2 1\nld.param.u64 %d0, [{entry}_param_0]; ld.param.u32 %r, [{entry}_param_1]; setp.eq.u32 %p, %r, 0;\n@%p ret;\n\
          mov.u32 %r, %tid.x; mul.wide.u32 %d1, %r, 4; add.u64 %d2, %d0, %d1;\nst.global.f32 [%d2], {value};\nret;\n}}\n"
     )
 }
@@ -121,6 +121,13 @@ fn a_cuda_file_stands_wherever_ptx_does() {
         last.starts_with("-ptx -arch=sm_90a -DN=4 -O1 -lineinfo -o "),
         "{last}"
     );
+    // So do the flags of the environment.
+    let mut command = place.command(&place.dir.join("nvcc"));
+    command.args([&flags[..], &LAUNCH].concat());
+    command.env("NVCC_APPEND_FLAGS", "-fmad=false");
+    let before = place.compilations();
+    assert_eq!(command.status().expect("volta starts").code(), Some(0));
+    assert_eq!(place.compilations(), before + 1);
     // Parameters have the names of the source, and the PTX names stay keys.
     let object =
         json(&place.volta(&[&["check", "one.cu", "two.cu", "--json"], &LAUNCH[..]].concat()));
@@ -264,6 +271,32 @@ fn a_server_compiles_where_it_was_told_to() {
     assert_eq!(answer["result"]["verdict"], "clean", "{answer}");
 }
 
+/// A name that means different parameters of a pair is an error, not one of them.
+#[test]
+fn names_that_stand_apart_are_not_bound() {
+    let place = Place::new("apart");
+    let text = cuda("one", "one.cu", "0f3F800000");
+    place.write(
+        "swapped.cu",
+        &text
+            .replace("float *out, int n", "float *n, int out")
+            .replace("one.cu", "swapped.cu"),
+    );
+    let check = |args: &[&str]| {
+        let all = ["check", "one.cu", "swapped.cu", "--threads", "4", "--json"];
+        place.volta(&[&all, args].concat())
+    };
+    let output = check(&["--arg", "out=out:f32[4]"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(json(&output)["error"]["kind"], "binding");
+    assert_eq!(
+        check(&["--arg", "0=out:f32[4]", "--arg", "1=4"])
+            .status
+            .code(),
+        Some(0)
+    );
+}
+
 /// Whoever knows the name of a size asks about the same sizes as whoever does not.
 #[test]
 fn names_of_parameters_change_no_answer() {
@@ -278,7 +311,7 @@ fn names_of_parameters_change_no_answer() {
              st.global.f32 [%d2], 0f3F800000;\nret;\n}}\n.file 1 \"k.cu\"\n"
         )
     };
-    place.write("named.ptx", &text(".loc 1 2 3\n"));
+    place.write("named.ptx", &text(".loc 1 1 0\n.loc 1 2 3\n"));
     place.write("plain.ptx", &text(""));
     let ask = |file: &str, more: &[&str]| {
         let all = ["race", file, "--json", "--arg", "0=out:f32[100]"];

@@ -16,7 +16,7 @@ use crate::alone::Alone;
 use crate::answer::Failure;
 use crate::input::Files;
 use crate::kernel::usage::{ParamUse, param_uses};
-use crate::kernel::{Fmt, Kernel, NumTy, Op, Special};
+use crate::kernel::{Fmt, Kernel, NumTy, Op, Param, Special};
 use crate::sim::gather::Object;
 use crate::sim::{self, Side as Role};
 use crate::spec::manifest::{ArgText, Settings, Side, Triple};
@@ -203,6 +203,41 @@ impl Guess {
         }
         out.args.sort_by(|a, _, b, _| position(a).cmp(&position(b)));
         out
+    }
+
+    /// Why its parameters are not those of another kernel in the same order, if their names or what becomes of them say so.
+    pub(super) fn apart(&self, other: &Guess) -> Option<String> {
+        let named = |p: &Param| p.name != p.symbol;
+        let others = &other.kernel.params;
+        for (i, param) in self
+            .kernel
+            .params
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| named(p))
+        {
+            let there = others.iter().position(|p| named(p) && p.name == param.name);
+            if let Some(j) = there.filter(|&j| j != i) {
+                let name = &param.name;
+                return Some(format!(
+                    "`{name}` is parameter {i} of one kernel and {j} of the other: say which are one with map = {{ {name} = \"{name}\" }}, \
+                     and bind them by their names"
+                ));
+            }
+        }
+        let mut both = self
+            .args
+            .iter()
+            .filter_map(|(key, a)| match (a, other.args.get(key)?) {
+                (Binding::Array(a), Binding::Array(b)) => Some((key, a, b)),
+                _ => None,
+            });
+        let only =
+            |a: &Touched, b: &Touched| a.is_read && !a.is_written && b.is_written && !b.is_read;
+        let (key, ..) = both.find(|(_, a, b)| only(a, b) || only(b, a))?;
+        Some(format!(
+            "parameter {key} is only read by one kernel and only written by the other: say which are one with map"
+        ))
     }
 
     /// Settings that launch it alone.

@@ -66,7 +66,10 @@ pub fn manifest(paths: &[PathBuf], files: &Files) -> Result<String, Failure> {
             "\n# Two kernels that must compute the same, the first of them the reference:",
         );
         out.push_str(&match rest {
-            [] => tried(entry, &[Which::Reference, Which::Optimized], files),
+            [] => match a.apart(b) {
+                None => tried(entry, &[Which::Reference, Which::Optimized], files),
+                Some(why) => refused(&entry, &why),
+            },
             _ => commented(&entry),
         });
     }
@@ -160,16 +163,18 @@ fn write_args<'a, K: AsRef<str> + 'a>(
 fn tried(entry: String, sides: &[Which], files: &Files) -> String {
     match bind(&entry, sides, files) {
         Ok(()) => entry,
-        Err(failure) => {
-            let why = failure.to_string();
-            let why = why.lines().map(|line| format!("# {}\n", sentence(line)));
-            format!(
-                "\n# This cannot be run as it is:\n{}{}",
-                why.collect::<String>(),
-                commented(&entry)
-            )
-        }
+        Err(failure) => refused(&entry, &failure.to_string()),
     }
+}
+
+/// An entry as a comment, with the reason.
+fn refused(entry: &str, why: &str) -> String {
+    let why = why.lines().map(|line| format!("# {}\n", sentence(line)));
+    let why: String = why.collect();
+    format!(
+        "\n# This cannot be run as it is:\n{why}{}",
+        commented(entry)
+    )
 }
 
 fn commented(entry: &str) -> String {

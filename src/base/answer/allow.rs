@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
+use super::precision::Rounding;
 use super::{Site, WarningKind};
 
 /// A warning that is counted and not shown.
@@ -55,8 +56,8 @@ impl Allow {
         })
     }
 
-    /// Whether it is about a warning.
-    pub(super) fn is_of(&self, warning: &Finding<WarningKind>) -> bool {
+    /// Whether it is about a warning; `narrowing` is what the optimized kernel rounds in the way that the warning tells of.
+    pub(super) fn is_of(&self, warning: &Finding<WarningKind>, narrowing: &[&Rounding]) -> bool {
         let is_named = |file: &str, line: u32| {
             let file = Path::new(file);
             self.file.as_ref().is_none_or(|f| file.ends_with(f))
@@ -71,7 +72,14 @@ impl Allow {
                 })
         };
         let is_anywhere = self.file.is_none() && self.line.is_none();
-        self.kind == warning.kind && (is_anywhere || warning.sites.iter().any(is_at))
+        // The warning names the first of the lines that narrow so: it is allowed where all of them are.
+        let all_of = |r: &Rounding| {
+            let is_whole = r.sites.len() as u64 == r.instructions;
+            let has_line = r.sites.iter().all(|s| s.source.is_some());
+            (is_whole || has_line) && r.sites.iter().all(is_at)
+        };
+        let is_whole = warning.kind != WarningKind::Narrower || narrowing.iter().all(|r| all_of(r));
+        self.kind == warning.kind && (is_anywhere || is_whole && warning.sites.iter().any(is_at))
     }
 }
 

@@ -115,18 +115,25 @@ pub struct Looked {
 /// File, line and column.
 pub type Position = (String, u32, u32);
 
+/// A place of a kernel in a text, by its SHA-256.
+type Place = (Part, Option<String>, Position);
+
 /// Takes back what one instance of a command was too small to show, where others show it: the instances together are
 /// what was looked at. Says of each report whether it changed.
 pub fn unite(reports: &mut [&mut Report]) -> Vec<bool> {
-    let mut seen: FxHashMap<(Part, Position), Vec<Option<Thin>>> = FxHashMap::default();
-    for looked in reports.iter().flat_map(|r| &r.looked) {
-        let key = (looked.kernel, looked.at.clone());
-        let all = seen.entry(key).or_default();
-        if !all.contains(&looked.thin) {
-            all.push(looked.thin);
+    // A file of one name may hold another text in another instance.
+    let text = |r: &Report, at: &Position| r.inputs.files.get(&at.0).cloned();
+    let mut seen: FxHashMap<Place, Vec<Option<Thin>>> = FxHashMap::default();
+    for r in reports.iter() {
+        for looked in &r.looked {
+            let key = (looked.kernel, text(r, &looked.at), looked.at.clone());
+            let all = seen.entry(key).or_default();
+            if !all.contains(&looked.thin) {
+                all.push(looked.thin);
+            }
         }
     }
-    let shown = |key: &(Part, Position)| {
+    let shown = |key: &Place| {
         let all = seen.get(key).map_or(&[][..], |all| all);
         let has = |thin| all.contains(&thin);
         has(None) || has(Some(Thin::Only(true))) && has(Some(Thin::Only(false)))
@@ -135,9 +142,11 @@ pub fn unite(reports: &mut [&mut Report]) -> Vec<bool> {
     let mut out = Vec::new();
     for report in reports {
         let before = report.warnings.len();
+        let files = report.inputs.files.clone();
         report.warnings.retain(|w| {
             let mut places = w.sites.iter().map(|s| (s.file.clone(), s.line, s.column));
-            w.kind != kind || !places.all(|at| shown(&(w.kernel, at)))
+            let text = |at: &Position| files.get(&at.0).cloned();
+            w.kind != kind || !places.all(|at| shown(&(w.kernel, text(&at), at)))
         });
         if !report.warnings.iter().any(|w| w.kind == kind && !w.allowed) {
             report.denied.retain(|k| *k != kind);

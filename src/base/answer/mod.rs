@@ -327,8 +327,20 @@ impl Report {
 
     /// Marks the warnings that the user allows.
     pub fn allow(&mut self, allowed: &[Allow]) {
-        for w in &mut self.warnings {
-            w.allowed = allowed.iter().any(|a| a.is_of(w));
+        let Report {
+            warnings,
+            precision: rounded,
+            ..
+        } = self;
+        let at = |s: &Site| (s.launch, s.file.clone(), s.line, s.column);
+        for w in warnings {
+            let told = |d: &&precision::Narrower| w.sites.iter().any(|s| at(s) == at(&d.site));
+            let formats = rounded.differences.iter().filter(told);
+            let formats: Vec<&str> = formats.map(|d| d.format.as_str()).collect();
+            let all = rounded.kernels.optimized.iter().flatten();
+            let narrowing = all.filter(|r| formats.contains(&r.format.as_str()));
+            let narrowing: Vec<&precision::Rounding> = narrowing.collect();
+            w.allowed = allowed.iter().any(|a| a.is_of(w, &narrowing));
         }
     }
 

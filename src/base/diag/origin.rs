@@ -29,7 +29,11 @@ pub fn read(kernel: &str, file: &str) -> Option<Source> {
     let places = [
         Some(beside.join(named)),
         Some(named.to_path_buf()),
-        named.file_name().map(|name| beside.join(name)),
+        // A file of that name elsewhere is not it where the one that is named is there.
+        named
+            .file_name()
+            .filter(|_| !named.exists() && !beside.join(named).exists())
+            .map(|name| beside.join(name)),
     ];
     let roots = [beside, Path::new(".")].map(|folder| folder.canonicalize().ok());
     let allowed = |place: PathBuf| {

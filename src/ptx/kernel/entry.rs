@@ -137,7 +137,11 @@ pub fn select_entry(module: &Module, name: Option<&str>) -> Result<Id<Function>,
         &|s| s.symbol == name,
         &|s| s.full == wanted || names(&wanted, path(&s.full)),
         &|s| names(&wanted, base(path(&s.full))),
-        &|s| s.symbol.contains(name) || s.full.contains(&wanted),
+        // A part of a name has no arguments and no scope: those are of a whole one.
+        &|s| {
+            s.symbol.contains(name)
+                || !wanted.contains(['<', ':']) && path(&s.full).contains(&wanted)
+        },
     ];
     for fits in ways {
         let fit: Vec<&Spelled> = all.iter().filter(|s| fits(s)).collect();
@@ -176,6 +180,24 @@ impl Spelled<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_and_scopes_are_of_whole_names() {
+        let text = ".version 9.0\n.target sm_80\n.address_size 64\n.entry _Z7upscaleILi128EEvPf() { ret; }\n\
+                    .entry _ZN1a5scaleILi64EEEvPf() { ret; }\n";
+        let source = std::sync::Arc::new(crate::diag::Source::new("e.ptx", text).expect("short"));
+        let module = crate::ptx::parse(&source).expect("parses");
+        let name = |wanted| {
+            let found = select_entry(&module, Some(wanted)).ok()?;
+            Some(printed(module.text(module[found].name))?)
+        };
+        assert_eq!(name("scale<64>").as_deref(), Some("a::scale<64>"));
+        assert_eq!(name("scale").as_deref(), Some("a::scale<64>"));
+        assert_eq!(name("upsc").as_deref(), Some("upscale<128>"));
+        for other in ["scale<128>", "::upscale<64>", "b::scale<64>"] {
+            assert_eq!(name(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn names_are_those_of_the_source() {

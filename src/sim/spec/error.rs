@@ -209,6 +209,16 @@ pub enum SpecError {
         why: String,
     },
     #[error(
+        "the binding `{text}` names parameter {first} of the reference and parameter {second} of the optimized kernel, which are not \
+         paired: pair them with --map {name}={name}, or bind each with --ref-arg and --opt-arg"
+    )]
+    NamesApart {
+        text: String,
+        name: String,
+        first: usize,
+        second: usize,
+    },
+    #[error(
         "`{param}` of the {bound} kernel is bound to a number, and `{partner}` of the {free} one, which \
          is paired with it, is not: give {flags}, or --arg for both"
     )]
@@ -318,6 +328,7 @@ impl SpecError {
             | BadOnly { .. }
             | NoSuchAlias { .. }
             | BoundTwice { .. }
+            | NamesApart { .. }
             | OneSided { .. }
             | Widths { .. }
             | TwoMeanings { .. }
@@ -400,6 +411,7 @@ impl SpecError {
             | NoSuchParam { .. }
             | BoundTwice { .. }
             | DoesNotFit { .. }
+            | NamesApart { .. }
             | OneSided { .. }
             | Widths { .. }
             | TwoMeanings { .. }

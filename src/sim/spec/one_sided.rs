@@ -10,6 +10,7 @@
 
 use crate::kernel::ParamKind;
 
+use super::binding::ParamKey;
 use super::field_type::{agree, readings};
 use super::fit::{Bound, Piece, Side, show_type};
 use super::pairing::{ByteRange, Pair, Target, find, targets};
@@ -24,9 +25,38 @@ pub(super) fn check(
     let [reference, optimized] = sides else {
         return Ok(());
     };
+    named(sides, pairs)?;
     paired(sides, pairs, bound)?;
     widths([reference, optimized], pairs, bound)?;
     meanings([reference, optimized], sides, pairs)
+}
+
+/// Names of sources that both kernels know, for parameters that are not paired with each other: a flag that says one
+/// would mean another parameter of one of them.
+fn named(sides: &[Side], pairs: &[Pair]) -> Result<(), SpecError> {
+    let shared = sides.iter().flat_map(|s| &s.spec.args);
+    for arg in shared.filter(|arg| !arg.own) {
+        let ParamKey::Name(name) = &arg.key.param else {
+            continue;
+        };
+        let [Some(i), Some(j)] = [0, 1].map(|s| find(sides[s].kernel, &arg.key)) else {
+            continue;
+        };
+        let of = [&sides[0].kernel.params[i], &sides[1].kernel.params[j]];
+        let is_paired = |p: &Pair| {
+            let [a, b] = p.map(|part| part.map(|part| part.param));
+            (a, b) == (Some(i), Some(j))
+        };
+        if of.iter().all(|p| p.symbol != *name) && !pairs.iter().any(is_paired) {
+            return Err(SpecError::NamesApart {
+                text: arg.text.clone(),
+                name: name.clone(),
+                first: i,
+                second: j,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Integers that are paired.
