@@ -57,9 +57,13 @@ STRANGERS = {
     "has no id": ("print('{\"ok\": true}', flush=True); time.sleep(100)", "not understood"),
     "has another id": ("print('{\"id\": 77}', flush=True); time.sleep(100)", "was not made, 77"),
     "has a true id": ("print('{\"id\": true}', flush=True); time.sleep(100)", "was not made, True"),
-    "answers nothing": ('print(\'{"id": 1, "result": null}\', flush=True); time.sleep(100)', "another program"),
+    # An answer that is there before its request is one to none.
+    "answers nothing": (
+        'sys.stdin.readline(); print(\'{"id": 1, "result": null}\', flush=True); time.sleep(100)',
+        "another program",
+    ),
     "is older": (
-        'print(\'{"id": 1, "ok": true, "result": {"volta": "0.1.0", "schema": "volta/1"}}\', flush=True); time.sleep(100)',
+        'sys.stdin.readline(); print(\'{"id": 1, "ok": true, "result": {"volta": "0.1.0", "schema": "volta/1"}}\', flush=True); time.sleep(100)',
         "speaks volta/1 where this package speaks volta/2",
     ),
 }
