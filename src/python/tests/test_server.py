@@ -63,7 +63,8 @@ STRANGERS = {
         "another program",
     ),
     "is older": (
-        'sys.stdin.readline(); print(\'{"id": 1, "ok": true, "result": {"volta": "0.1.0", "schema": "volta/1"}}\', flush=True); time.sleep(100)',
+        "sys.stdin.readline();"
+        'print(\'{"id": 1, "ok": true, "result": {"volta": "0.1.0", "schema": "volta/1"}}\', flush=True); time.sleep(100)',
         "speaks volta/1 where this package speaks volta/2",
     ),
 }
