@@ -71,7 +71,11 @@ fn only_sources_of_the_kernel_are_shown() {
     let away = elsewhere.to_str().expect("a name in UTF-8").to_string();
     let shows = |name: &str, file: &str, line| {
         let said = beyond(&empty, &kernel(name, file, line));
-        assert!(said.contains("ld.global.f32 %f1"), "{said}");
+        // A long path of the scratch folder breaks the line anywhere.
+        let joined: String = said
+            .split(|c: char| c.is_whitespace() || c == '|')
+            .collect();
+        assert!(joined.contains("ld.global.f32%f1,[%rd3]"), "{said}");
         said.contains(secret)
     };
     assert!(shows("named", "inside.cu", 2));
