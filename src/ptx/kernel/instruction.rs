@@ -117,6 +117,12 @@ impl<'a> Lowerer<'a> {
             true => self.opcode_text(),
             false => format!("{} ({why})", self.opcode_text()),
         };
+        let op = self.left_out(text);
+        self.emit(op);
+    }
+
+    /// An instruction that stands for what is not modelled.
+    pub(super) fn left_out(&mut self, text: String) -> Op {
         let next = self.k.texts.len() as u32;
         let index = match self.texts.get(&text) {
             Some(index) => *index,
@@ -126,7 +132,7 @@ impl<'a> Lowerer<'a> {
                 next
             }
         };
-        self.emit(Op::Unsupported(index));
+        Op::Unsupported(index)
     }
 
     /// Takes back what an instruction that failed has appended. Registers that it made stay.

@@ -84,6 +84,7 @@ mod special;
 mod statics;
 mod table;
 mod tensor_op;
+mod texture;
 mod types;
 mod unmodelled;
 mod value_use;

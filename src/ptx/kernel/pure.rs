@@ -5,13 +5,14 @@
 //! places that data choose are understood everywhere (`term::gather`). So a call becomes a load from a variable of its
 //! own, which no module declares and nothing writes; both kernels see one variable, since it has the name of the function.
 //!
-//! A place is a sum, the first word of the arguments as a signed integer and 16 bits more of them, each times what keeps the
-//! two apart. Of longer arguments the next 16 bits are taken each time, and what came before them is replaced by a name
-//! of 32 bits, read from a table of names at its place.
+//! A place is the one word of the arguments as a signed integer, or a name of all of them, times the bytes of a result. A name has
+//! 21 bits and stands in a table of names, at the place of the first word or at the one of the name of what came before
+//! and 16 bits more, so that no object is longer than the window that the simulator gives it.
 //!
-//! Sound for proofs: a run of one kernel or a pair calls the function with fewer than 2^32 different arguments, so some
-//! table of names is injective on them and some table of results is the function; what holds for all tables holds for
-//! those. For refutations: two names that meet in a witness are a function that gives these arguments one result.
+//! Sound for proofs: the terms of one question, which is a pair of elements or of accesses, call the function with fewer than
+//! 2^21 different arguments, so some table of names is injective on them and some table of results is the function;
+//! what holds for all tables holds for those. For refutations: two names that meet in a witness are a function that gives these
+//! arguments one result.
 //! Arguments are equal as bits, which a rounding tells apart: what is equal over the reals alone proves nothing here.
 //!
 //! Not claimed: functions of pointers; a base in a place is not resolved.
@@ -32,6 +33,8 @@ use crate::ptx::{Function, Id, Operand, Param, Type};
 const MOST: u64 = 1 << 6;
 /// What makes a signed word one that is not negative.
 const MIDDLE: i64 = 1 << 31;
+/// Bits of a name.
+const NAME: u64 = 21;
 
 /// What the table of a function is called; no module can declare it.
 fn table(function: &str) -> String {
@@ -46,6 +49,12 @@ pub fn is_table(variable: &str) -> bool {
 /// The function whose results a variable holds.
 pub fn function_of(variable: &str) -> Option<&str> {
     variable.strip_suffix("()")
+}
+
+/// True if a function is a read of a texture or a question about one.
+pub fn is_texture(function: &str) -> bool {
+    let words = ["tex.", "tld4.", "txq.", "suq."];
+    words.iter().any(|word| function.starts_with(word))
 }
 
 /// True if the kernel calls a function of this name whose results are read from a table.
@@ -137,7 +146,7 @@ impl Lowerer<'_> {
     }
 
     /// The halves of a number, low first.
-    fn halves_of(&mut self, src: Src, part: u8) -> [RegId; 2] {
+    pub(super) fn halves_of(&mut self, src: Src, part: u8) -> [RegId; 2] {
         let ty = if part == 16 { Type::B16 } else { Type::B32 };
         let dsts = [self.temp(ty), self.temp(ty)];
         self.emit(Op::Unpack {
@@ -149,7 +158,7 @@ impl Lowerer<'_> {
     }
 
     /// A number with zeros above it.
-    fn below_zeros(&mut self, src: Src, from: u8, to: u8) -> Src {
+    pub(super) fn below_zeros(&mut self, src: Src, from: u8, to: u8) -> Src {
         if from == to {
             return src;
         }
@@ -166,23 +175,57 @@ impl Lowerer<'_> {
     }
 
     /// The address of the result, of so many bytes, that the table of a function has for some words.
-    fn entry_of(&mut self, table: &str, words: &[Src], bytes: u64) -> Decoded<RegId> {
-        let (mut below, rest) = match words.split_first() {
+    pub(super) fn entry_of(&mut self, table: &str, words: &[Src], bytes: u64) -> Decoded<RegId> {
+        let results = (table.to_string(), bytes.min(8) as u32);
+        let (first, rest) = match words.split_first() {
             Some((&first, rest)) => (first, rest),
             None => (Src::Imm(0), words),
         };
+        if rest.is_empty() {
+            let from = Src::Global(self.table_of(results), bytes as i64 * MIDDLE);
+            let words = [first, Src::Imm(bytes)];
+            let scaled = self.int_op(IntOp::MulWide, (32, true), words);
+            return Ok(self.int_op(IntOp::Add, (64, false), [Src::Reg(scaled), from]));
+        }
+        let names = format!("0 of {table}");
+        let mut name = self.entry_of(&names, &[first], 4)?;
         let pieces = rest.iter().map(|&w| self.halves_of(w, 16));
         let pieces: Vec<RegId> = pieces.collect::<Vec<_>>().concat();
-        let last = pieces.len().saturating_sub(1);
-        for (level, &piece) in pieces[..last].iter().enumerate() {
-            let names = self.foreign_object(format!("{level} of {table}"), (0, 4, MOST as u32));
-            let addr = self.table_place(names, (below, Some(piece)), 4);
-            let dst = self.temp(Type::B32);
-            self.load_at((addr, 0), Type::B32, dst)?;
-            below = Src::Reg(dst);
+        for (level, &piece) in pieces.iter().enumerate() {
+            let names = self.table_of((format!("{} of {table}", level + 1), 4));
+            let names = Src::Global(names, 0);
+            let below = self.named(name)?;
+            let above = [
+                self.below_zeros(Src::Reg(piece), 16, 64),
+                Src::Imm(4 << NAME),
+            ];
+            let above = self.int_op(IntOp::MulLo, (64, false), above);
+            let from = self.int_op(IntOp::Add, (64, false), [Src::Reg(above), names]);
+            name = self.scaled((below, 4), Src::Reg(from));
         }
-        let results = self.foreign_object(table.to_string(), (0, bytes.min(8) as u32, MOST as u32));
-        Ok(self.table_place(results, (below, pieces.last().copied()), bytes))
+        let results = Src::Global(self.table_of(results), 0);
+        let name = self.named(name)?;
+        Ok(self.scaled((name, bytes), results))
+    }
+
+    /// The object of a table with the bytes of an element.
+    fn table_of(&mut self, (name, elem): (String, u32)) -> GlobalId {
+        self.foreign_object(name, (0, elem, MOST as u32))
+    }
+
+    /// The name that stands at an address.
+    pub(super) fn named(&mut self, addr: RegId) -> Decoded<RegId> {
+        let word = self.temp(Type::B32);
+        self.load_at((addr, 0), Type::B32, word)?;
+        let mask = Src::Imm((1 << NAME) - 1);
+        Ok(self.int_op(IntOp::And, (32, false), [Src::Reg(word), mask]))
+    }
+
+    /// The address that lies some bytes for each unit of a name beyond another one.
+    pub(super) fn scaled(&mut self, (name, bytes): (RegId, u64), from: Src) -> RegId {
+        let words = [Src::Reg(name), Src::Imm(bytes)];
+        let scaled = self.int_op(IntOp::MulWide, (32, false), words);
+        self.int_op(IntOp::Add, (64, false), [Src::Reg(scaled), from])
     }
 
     /// The object of a name whose content no program knows, with its bytes, those of an element and its alignment.
@@ -209,39 +252,33 @@ impl Lowerer<'_> {
         GlobalId(at as u32)
     }
 
-    /// The address of an entry of a table, from the first of the words before and 16 bits.
-    fn table_place(
+    /// An operation on two integers of a width and a sign, into a register of its own.
+    pub(super) fn int_op(
         &mut self,
-        table: GlobalId,
-        (word, piece): (Src, Option<RegId>),
-        bytes: u64,
+        op: IntOp,
+        (width, signed): (u8, bool),
+        [a, b]: [Src; 2],
     ) -> RegId {
-        let int = |low: &mut Self, op, (width, signed), a, b| {
-            let dst = low.temp(Type::B64);
-            low.emit(Op::Int {
-                op,
-                ty: IntTy { width, signed },
-                lanes: 1,
-                dst: Some(dst),
-                dst2: None,
-                src: [a, b, Src::Imm(0), Src::Imm(0)],
-            });
-            dst
-        };
-        let wide = (64, false);
-        let base = Src::Global(table, bytes as i64 * MIDDLE);
-        let scaled = int(self, IntOp::MulWide, (32, true), word, Src::Imm(bytes));
-        let mut addr = int(self, IntOp::Add, wide, Src::Reg(scaled), base);
-        if let Some(piece) = piece {
-            let piece = self.below_zeros(Src::Reg(piece), 16, 64);
-            let scaled = int(self, IntOp::MulLo, wide, piece, Src::Imm(bytes << 32));
-            addr = int(self, IntOp::Add, wide, Src::Reg(scaled), Src::Reg(addr));
-        }
-        addr
+        let wide = width == 64 || op == IntOp::MulWide;
+        let dst = self.temp(if wide { Type::B64 } else { Type::B32 });
+        self.emit(Op::Int {
+            op,
+            ty: IntTy { width, signed },
+            lanes: 1,
+            dst: Some(dst),
+            dst2: None,
+            src: [a, b, Src::Imm(0), Src::Imm(0)],
+        });
+        dst
     }
 
     /// Loads from an entry, at an offset.
-    fn load_at(&mut self, (addr, offset): (RegId, i64), ty: Type, dst: RegId) -> Decoded<()> {
+    pub(super) fn load_at(
+        &mut self,
+        (addr, offset): (RegId, i64),
+        ty: Type,
+        dst: RegId,
+    ) -> Decoded<()> {
         let Some((ty, 1)) = num_type(ty) else {
             return unsupported("a pure function with such a result");
         };

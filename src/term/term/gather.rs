@@ -20,7 +20,7 @@ use super::{ArrayId, BitsOp, Copied, Term, TermId, TermStore, pairs};
 /// The first id of a place.
 const FIRST: u32 = 1 << 30;
 /// Offsets from a place lie between minus and plus this; those below it are kept modulo twice of it.
-const HALF: i64 = 1 << 39;
+const HALF: i64 = 1 << 55;
 /// Terms of one index that are looked at.
 const MOST: usize = 1 << 10;
 /// Bits of the narrowest integers that are computed with.

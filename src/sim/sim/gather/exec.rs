@@ -11,7 +11,7 @@ use crate::sim::stop::Stop;
 use crate::sim::val::Val;
 use crate::sim::value::Values;
 use crate::spec::Origin;
-use crate::term::gather::{self, Index, Place};
+use crate::term::gather::{self, Fit, Index, Linear, Place};
 use crate::term::{ArrayId, BitsOp, TermId};
 
 use super::{Chosen, Gather, LaneRead, Object};
@@ -53,6 +53,9 @@ impl Core<'_> {
         let aligned = |k: i128| k & (i128::from(size) - 1) == 0;
         let is_aligned =
             aligned(i128::from(distance)) && index.linear.terms.iter().all(|&(_, k)| aligned(k));
+        if is_aligned && self.is_always_inside(&object, &index, size) {
+            return;
+        }
         let store = &mut self.values.store;
         let minus = store.bits(64, (distance as u64).wrapping_neg());
         let raw = store.bits_op(BitsOp::Add, at, minus);
@@ -71,6 +74,23 @@ impl Core<'_> {
             fits: index.fits,
             site,
         });
+    }
+
+    /// True if the ranges of the integers that choose a place say that it lies in its object.
+    fn is_always_inside(&self, object: &Object, index: &Index, size: u32) -> bool {
+        let extent = match object {
+            Object::Array(a) => self.fixed.arrays[*a].extent,
+            Object::Own(_, bytes) => Some(*bytes),
+            Object::Failure(_) => return false,
+        };
+        let range = |t: TermId| self.values.store.integer_range(t);
+        let between = |form: &Linear, lo: i128, hi: i128| {
+            let found = form.interval(range);
+            found.is_some_and(|(a, b)| lo <= a && b <= hi)
+        };
+        let most = extent.map_or(i128::from(i64::MAX), i128::from) - i128::from(size);
+        let fits = |f: &Fit| between(&f.value, f.lo, f.hi);
+        index.fits.iter().all(fits) && between(&index.linear, 0, most)
     }
 }
 
