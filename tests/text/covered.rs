@@ -47,7 +47,7 @@ const WITHOUT: &[(&str, &str)] = &[
          tcgen05.fence::before_thread_sync tcgen05.fence::after_thread_sync tcgen05.commit",
     ),
     (
-        "textures and surfaces, whose contents no binding gives",
+        "textures and surfaces, whose contents no binding gives (kernels/images)",
         "tex tld4 txq istypep suld sust sured suq",
     ),
     (

@@ -81,14 +81,19 @@ impl<'a> Lowerer<'a> {
         self.load_elements(addr, ty, &texels)
     }
 
-    /// `txq.query d, [a];` and `suq`
+    /// `txq.query d, [a];`, `txq.level.query d, [a], lod;` and `suq`
     pub(super) fn decode_texture_query(&mut self, _sig: &Sig) -> Decoded<()> {
-        self.expect(2)?;
+        self.expect_between(2, 3)?;
         let (object, rest) = self.handle(1)?;
         if !rest.is_empty() {
             return unsupported("a query with coordinates");
         }
-        let addr = self.texel(object, (&self.opcode_text(), &[]))?;
+        let level = &self.ops[2..];
+        let level: Result<Vec<_>, _> = level
+            .iter()
+            .map(|o| self.value(o, Type::B32, Fit::Exact))
+            .collect();
+        let addr = self.texel(object, (&self.opcode_text(), &level?))?;
         let dst = *self.operand(0)?;
         self.load_elements(addr, Type::B32, &[dst])
     }
