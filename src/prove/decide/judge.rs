@@ -21,7 +21,7 @@ use super::limits::{NAMES, ROUNDS, SEARCHES};
 use super::names;
 use super::options::Options;
 use super::prove::{Failure, Proof, Prover};
-use super::refute::{self, Budget, Search};
+use super::refute::{self, Budget, Search, Seen};
 use super::ruling::{Ruling, Rulings, Why};
 use super::tactics::{self, FORMS, SPLITS, points, readings};
 use crate::progress;
@@ -230,7 +230,7 @@ impl Judge<'_> {
                 let mut rule = |&(i, failure): &(usize, Failure)| {
                     let (ruling, tried) = match failed < SEARCHES.failures {
                         true => self.search_one(&pair, (i, goals[i]), failure, &mut prover, store),
-                        false => (undecided(failure, false), 0),
+                        false => (undecided(failure, Seen::default()), 0),
                     };
                     failed += ruling.is_open() as usize;
                     (i, ruling, tried)
@@ -254,6 +254,12 @@ impl Judge<'_> {
                 self.refute(rulings, i, self.refutation(found, false));
                 return;
             }
+            if let Ruling::Open(Why::Failed { seen, .. }) = &mut rulings.of[i] {
+                *seen = seen.and(Seen {
+                    within_rounding: false,
+                    ..search.seen
+                });
+            }
         }
     }
 
@@ -273,15 +279,15 @@ impl Judge<'_> {
         let ruling = match search.found {
             Some(found) => self.refutation(found, false),
             // What a quick search does not refute is worth a proof by cases.
-            None if !search.within_rounding
+            None if !search.seen.within_rounding
                 && matches!(failure.0, Proof::Differs | Proof::Pole(_)) =>
             {
                 match tactics::all(prover, SPLITS, &self.conditions[i].pairs) {
                     Ok(proved) => Ruling::Proved(proved),
-                    Err(_) => undecided(failure, false),
+                    Err(_) => undecided(failure, search.seen),
                 }
             }
-            None => undecided(failure, search.within_rounding),
+            None => undecided(failure, search.seen),
         };
         (ruling, search.tried)
     }
@@ -301,9 +307,6 @@ impl Judge<'_> {
     }
 }
 
-fn undecided(failure: Failure, within_rounding: bool) -> Ruling {
-    Ruling::Open(Why::Failed {
-        failure,
-        within_rounding,
-    })
+fn undecided(failure: Failure, seen: Seen) -> Ruling {
+    Ruling::Open(Why::Failed { failure, seen })
 }

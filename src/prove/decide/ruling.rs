@@ -5,7 +5,7 @@
 
 use super::goal::Only;
 use super::prove::{Failure, Proof, Proved};
-use super::refute::DifferingInput;
+use super::refute::{DifferingInput, Seen};
 use crate::answer::{self, Assumption, AssumptionKind};
 
 /// How an element was decided.
@@ -29,12 +29,8 @@ pub(crate) enum Ruling {
 /// Why an element stayed open.
 #[derive(Clone, Debug)]
 pub(crate) enum Why {
-    /// What the tactics failed with, and whether the sides differ by what rounding explains on some
-    /// input.
-    Failed {
-        failure: Failure,
-        within_rounding: bool,
-    },
+    /// What the tactics failed with, and what executions say.
+    Failed { failure: Failure, seen: Seen },
     /// Only one kernel writes it in the CTAs that were run.
     OneSided(Only),
     /// No input was found on which the reference is a number.
@@ -53,8 +49,8 @@ impl Ruling {
         match self {
             Ruling::Open(Why::Failed {
                 failure: (proof, ..),
-                within_rounding,
-            }) => *within_rounding || *proof == Proof::Loose,
+                seen,
+            }) => seen.within_rounding || *proof == Proof::Loose,
             _ => false,
         }
     }

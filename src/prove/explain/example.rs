@@ -6,6 +6,7 @@ use super::{difference, reason};
 use crate::answer::Assumption;
 use crate::decide::goal::{Condition, Only, Pairs};
 use crate::decide::prove::{Proof, Prover};
+use crate::decide::refute::Seen;
 use crate::decide::refute::cells::Cell;
 use crate::decide::refute::links::concrete;
 use crate::decide::refute::{DifferingInput, minimise};
@@ -263,7 +264,7 @@ impl<'a> Examples<'a> {
                     _ => None,
                 });
             if let Some((proof, pair)) = undefined {
-                let why = reason::unresolved(store, self.arrays, proof, pair, false);
+                let why = reason::unresolved(store, self.arrays, proof, pair, Seen::default());
                 return Some(said(why.text, pair));
             }
         }

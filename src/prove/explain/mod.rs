@@ -155,10 +155,9 @@ fn unresolved(
     let (kind, what) = match why {
         Why::Failed {
             failure: (proof, a, b),
-            within_rounding,
+            seen,
         } => {
-            let reason =
-                reason::unresolved(&decided.store, arrays, *proof, (*a, *b), *within_rounding);
+            let reason = reason::unresolved(&decided.store, arrays, *proof, (*a, *b), *seen);
             pair = reason.differs.then_some((*a, *b));
             (reason.kind, reason.text)
         }

@@ -4,6 +4,7 @@ use super::difference::smallest;
 use super::text;
 use crate::decide::needs::Need;
 use crate::decide::prove::Proof;
+use crate::decide::refute::Seen;
 use crate::sim::UnknownKind;
 use crate::spec::Arrays;
 use crate::term::show::Bounds;
@@ -13,6 +14,9 @@ const BOUNDS: Bounds = Bounds {
     depth: 6,
     chars: 120,
 };
+
+/// Inputs below which what they say is not worth a sentence.
+const EVIDENCE: u64 = 10;
 
 /// Why a condition is open.
 pub(crate) struct Reason {
@@ -30,7 +34,7 @@ pub(crate) fn unresolved(
     arrays: &Arrays,
     failure: Proof,
     pair: (TermId, TermId),
-    within_rounding: bool,
+    seen: Seen,
 ) -> Reason {
     let f = |t| text::formula(store, arrays, t, BOUNDS);
     if failure == Proof::Loose {
@@ -82,7 +86,7 @@ pub(crate) fn unresolved(
             differs: false,
         };
     }
-    let (kind, text) = if within_rounding {
+    let (kind, text) = if seen.within_rounding {
         (
             UnknownKind::Undecided,
             "the values differ by no more than the rounding of constants and the error of approximate operations explain",
@@ -100,8 +104,23 @@ pub(crate) fn unresolved(
     };
     Reason {
         kind,
-        text: text.to_string(),
+        text: format!("{text}{}", evidence(seen)),
         differs: true,
+    }
+}
+
+/// What executions say, where there were enough of them.
+fn evidence(seen: Seen) -> String {
+    let inputs = seen.inputs;
+    if inputs < EVIDENCE {
+        return String::new();
+    }
+    match seen.apart == 0.0 {
+        true => format!(" (executed on {inputs} drawn inputs, the sides are equal)"),
+        false => format!(
+            " (executed on {inputs} drawn inputs, the sides differ by at most {:.1e}, of numbers above 1 relatively)",
+            seen.apart
+        ),
     }
 }
 

@@ -275,7 +275,7 @@ fn settle(
     if let Some(found) = search.found {
         return Settled::Differs(Box::new(found));
     }
-    let (kind, why) = reason::unequal(store, arrays, proof, (a, b), search.within_rounding);
+    let (kind, why) = reason::unequal(store, arrays, proof, (a, b), search.seen.within_rounding);
     let (what, count, sites) = o.otherwise.parts();
     Settled::Unknown(
         Finding::new(

@@ -17,5 +17,5 @@ mod witness;
 
 pub(crate) use minimise::minimise;
 pub(crate) use screen::screen;
-pub(crate) use search::{Budget, Search, search};
+pub(crate) use search::{Budget, Search, Seen, search};
 pub(crate) use witness::DifferingInput;

@@ -31,8 +31,30 @@ pub(crate) struct Search {
     pub found: Option<DifferingInput>,
     /// Candidates tried.
     pub tried: u64,
+    /// What the candidates say that tell nothing apart.
+    pub seen: Seen,
+}
+
+/// What executions say of sides that they do not tell apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
     /// On some input the values seem to differ, but by no more than rounding explains.
     pub within_rounding: bool,
+    /// Inputs on which both sides are numbers.
+    pub inputs: u64,
+    /// The largest difference in doubles, relative to numbers above 1.
+    pub apart: f64,
+}
+
+impl Seen {
+    /// The executions of both.
+    pub(crate) fn and(self, other: Seen) -> Seen {
+        Seen {
+            within_rounding: self.within_rounding || other.within_rounding,
+            inputs: self.inputs.max(other.inputs),
+            apart: self.apart.max(other.apart),
+        }
+    }
 }
 
 /// Searches for an input that tells some pair apart.
@@ -77,6 +99,10 @@ pub(crate) fn search(
         out.tried += 1;
         let difference = hunt.difference(&values);
         if budget.climb {
+            if let Some(apart) = hunt.executed(&values) {
+                out.seen.inputs += 1;
+                out.seen.apart = out.seen.apart.max(apart);
+            }
             let score = hunt.score(&values);
             if score >= CLIMB.least && score.is_finite() {
                 starts.push((score, values.clone()));
@@ -85,7 +111,7 @@ pub(crate) fn search(
             }
         }
         if difference < SEARCHES.seen {
-            out.within_rounding |= difference > SEARCHES.noise;
+            out.seen.within_rounding |= difference > SEARCHES.noise;
             continue;
         }
         if difference == f64::INFINITY {
@@ -96,7 +122,7 @@ pub(crate) fn search(
         }
         // What rounding explained once explains what is closer, most likely.
         if rigorous >= SEARCHES.eager && difference <= close {
-            out.within_rounding = true;
+            out.seen.within_rounding = true;
             continue;
         }
         rigorous += 1;
@@ -108,7 +134,7 @@ pub(crate) fn search(
                 }
             }
             Checked::Close => {
-                out.within_rounding = true;
+                out.seen.within_rounding = true;
                 close = close.max(difference);
             }
             Checked::No => {}

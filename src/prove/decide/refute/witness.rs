@@ -233,6 +233,24 @@ impl<'s> Hunt<'s> {
         relative.collect()
     }
 
+    /// The largest difference of what is executed in doubles, relative to numbers above 1; `None` where a side is no number.
+    pub(crate) fn executed(&mut self, values: &[u64]) -> Option<f64> {
+        let v = self.in_doubles(values)?;
+        let mut most = 0f64;
+        for (&(a, _), sides) in self.pairs.iter().zip(v.chunks(2)) {
+            let [x, y] = [sides[0].f, sides[1].f];
+            match self.store.sort(a) {
+                Sort::Real if x.is_finite() && y.is_finite() => {
+                    most = most.max((x - y).abs() / x.abs().max(y.abs()).max(1.0));
+                }
+                Sort::Real => return None,
+                _ if sides[0].b != sides[1].b => return None,
+                _ => {}
+            }
+        }
+        Some(most)
+    }
+
     /// How far the numbers of a pair are apart in doubles.
     pub(crate) fn distance(&mut self, pair: usize, values: &[u64]) -> Option<f64> {
         let v = self.in_doubles(values)?;
