@@ -82,6 +82,21 @@ pub const RULES: &[Rule] = &[
         because: "the root of max(x, a^2) is max(sqrt(x), a) for a number above 0",
     },
     Rule {
+        name: "relu-of-difference",
+        apply: extrema::relu_of_difference,
+        because: "max(x, y) - y is relu(x - y)",
+    },
+    Rule {
+        name: "choice-of-multiples",
+        apply: sums::choice_of_multiples,
+        because: "a number times a choice is the choice of the multiples",
+    },
+    Rule {
+        name: "root-of-quotient",
+        apply: sums::root_of_quotient,
+        because: "sqrt(a*x)/sqrt(b) is sqrt(a/b*x) for a number b above 0",
+    },
+    Rule {
         name: "one-fold",
         apply: sums::one_fold,
         because: "sums over one range are the sum of what they add",

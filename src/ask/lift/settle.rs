@@ -28,6 +28,9 @@ use crate::work;
 /// So much time there is in any case, for an answer that says that time is over.
 const LEAST: Duration = Duration::from_millis(100);
 
+/// Letters of a formula above which a shorter one is looked for.
+const LONG: usize = 40;
+
 /// An output with what is known of it.
 struct Line {
     array: ArrayId,
@@ -92,6 +95,7 @@ pub(super) fn settled(
             lifting.attempt(way, sample);
         }
     }
+    lifting.shorten();
     lifting.bounded_together();
     let whole = lifting.together();
     let texts = lifting.lines.iter().filter_map(Line::formula);
@@ -115,6 +119,15 @@ impl Line {
             State::Proved(text) => Some(text),
             State::Open(_) => None,
         }
+    }
+
+    fn is_open(&self) -> bool {
+        self.formula().is_none()
+    }
+
+    /// True if there is a formula that a person may write more shortly.
+    fn is_long(&self) -> bool {
+        self.formula().is_some_and(|text| text.len() >= LONG)
     }
 
     /// The formula, or what lacks nothing but that places lie inside.
@@ -207,7 +220,7 @@ impl<'a> Lifting<'a> {
         let ends: Vec<Duration> = self.left.iter().map(|l| *l / share).collect();
         let started = Instant::now();
         let units = work::share(share as usize);
-        let (found, _) = work::within(units, || self.texts((way, sample), &ends));
+        let (found, _) = work::within(units, || self.texts((way, sample), &ends, &Line::is_open));
         for i in 0..self.left.len() {
             self.spend(i, started);
         }
@@ -243,16 +256,38 @@ impl<'a> Lifting<'a> {
         }
     }
 
-    /// The texts of each output that is open, by the number of its line.
+    /// A canonical form multiplies out, and one term decides what stands in front of a sum. Where the text of what the
+    /// kernel computes is shorter, and proved, it is the formula.
+    fn shorten(&mut self) {
+        let how = (Way::Written, Sample::Many);
+        let ends: Vec<Duration> = self.left.iter().map(|l| *l / 4).collect();
+        let started = Instant::now();
+        let (found, _) = work::within(work::share(4), || self.texts(how, &ends, &Line::is_long));
+        for i in 0..self.left.len() {
+            self.spend(i, started);
+        }
+        for (i, texts) in found {
+            let name = self.lines[i].name.clone();
+            for text in texts.unwrap_or_default() {
+                let known = self.lines[i].formula().map_or(0, str::len);
+                if text.len() < known && self.proved(&text, Some(&name)).is_ok() {
+                    self.lines[i].state = State::Proved(text);
+                }
+            }
+        }
+    }
+
+    /// The texts of each output of which that is asked, by the number of its line.
     fn texts(
         &mut self,
         how: (Way, Sample),
         ends: &[Duration],
+        asked: &dyn Fn(&Line) -> bool,
     ) -> Vec<(usize, Result<Vec<String>, String>)> {
         let open: Vec<ArrayId> = self
             .lines
             .iter()
-            .filter(|l| l.formula().is_none())
+            .filter(|l| asked(l))
             .map(|l| l.array)
             .collect();
         let mut lifted: Vec<Vec<Output>> = Vec::new();

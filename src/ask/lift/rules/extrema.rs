@@ -43,6 +43,28 @@ pub(super) fn minimum(e: &Expr) -> Option<Expr> {
     })
 }
 
+pub(super) fn relu_of_difference(e: &Expr) -> Option<Expr> {
+    let Expr::Sum(list) = e else {
+        return None;
+    };
+    let one = Expr::Product(Vec::new());
+    list.iter().enumerate().find_map(|(i, (q, e))| {
+        let Expr::Max(operands) = e else {
+            return None;
+        };
+        let [a, b] = operands.as_slice() else {
+            return None;
+        };
+        [(a, b), (b, a)].into_iter().find_map(|(x, y)| {
+            let mut gone = places(list, &-q, &one, y)?;
+            gone.push(i);
+            let difference = Expr::sum(vec![(Q::one(), x.clone()), (-Q::one(), y.clone())]);
+            let above = Expr::Relu(Box::new(difference));
+            Some(without(list, &gone, (q.clone(), above)))
+        })
+    })
+}
+
 /// match max(x, a) or relu(x + b) / result x, a, and what max(x, a) is more than the expression.
 fn limited(e: &Expr) -> Option<(Expr, Q, Q)> {
     match e {

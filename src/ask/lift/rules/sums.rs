@@ -4,7 +4,7 @@ use num_traits::{One, Signed};
 
 use super::{factors, places, without};
 use crate::lift::expr::{Expr, Fold};
-use crate::lift::tree::Q;
+use crate::lift::tree::{Call, Q};
 
 pub(super) fn one_fold(e: &Expr) -> Option<Expr> {
     let Expr::Sum(list) = e else {
@@ -84,6 +84,39 @@ pub(super) fn square_of_difference(e: &Expr) -> Option<Expr> {
         }
     }
     None
+}
+
+pub(super) fn choice_of_multiples(e: &Expr) -> Option<Expr> {
+    let Expr::Sum(list) = e else {
+        return None;
+    };
+    let [(q, Expr::Choose(c, a, b))] = list.as_slice() else {
+        return None;
+    };
+    let times = |e: &Expr| Box::new(e.clone().times(q.clone()));
+    Some(Expr::Choose(c.clone(), times(a), times(b)))
+}
+
+pub(super) fn root_of_quotient(e: &Expr) -> Option<Expr> {
+    let Expr::Product(list) = e else {
+        return None;
+    };
+    let under = |(f, p): &(Expr, i32), power: i32| match f {
+        Expr::Call(Call::Sqrt, x) if *p == power => Some((**x).clone()),
+        _ => None,
+    };
+    let number = |f: &(Expr, i32)| match under(f, -1)? {
+        Expr::Number(n) if n.is_positive() => Some(n),
+        _ => None,
+    };
+    let find = |of: &dyn Fn(&(Expr, i32)) -> bool| list.iter().position(of);
+    let below = find(&|f| number(f).is_some())?;
+    let above = find(&|f| under(f, 1).is_some())?;
+    let inner = under(&list[above], 1)?.times(number(&list[below])?.recip());
+    let mut out = list.clone();
+    out[above].0 = Expr::Call(Call::Sqrt, Box::new(inner));
+    out.remove(below);
+    Some(Expr::product(out))
 }
 
 /// The factor that most summands share, in front of them.

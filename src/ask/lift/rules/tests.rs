@@ -119,6 +119,32 @@ fn samples(rule: &str) -> Vec<Expr> {
                 Expr::Product(vec![(Expr::Constant(0), 2)]),
             ])),
         )],
+        "relu-of-difference" => vec![
+            sum(vec![
+                (q(2, 1), Expr::Max(vec![x.clone(), y.clone()])),
+                (q(-2, 1), y.clone()),
+            ]),
+            sum(vec![
+                (q(-1, 1), x.clone()),
+                (q(1, 1), Expr::Max(vec![x, Expr::Number(q(1, 1))])),
+            ]),
+        ],
+        "choice-of-multiples" => {
+            let choice = Expr::Choose(
+                Box::new(Expr::Call(Call::Below, Box::new(x.clone()))),
+                Box::new(sum(vec![(q(1, 1), one()), (q(-2, 1), y)])),
+                Box::new(Expr::Product(vec![(x, 2)])),
+            );
+            vec![sum(vec![(q(-1, 2), choice)])]
+        }
+        "root-of-quotient" => {
+            let root = |e: Expr| Expr::Call(Call::Sqrt, Box::new(e));
+            let square = Expr::Product(vec![(x, 2)]);
+            vec![Expr::Product(vec![
+                (root(sum(vec![(q(6, 1), square)])), 1),
+                (root(Expr::Number(q(30, 1))), -1),
+            ])]
+        }
         "one-fold" => {
             let all = |e: Expr| Expr::Reduce {
                 fold: Fold::Sum,
