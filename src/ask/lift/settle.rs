@@ -28,8 +28,16 @@ use crate::work;
 /// So much time there is in any case, for an answer that says that time is over.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// Letters of a formula above which a shorter one is looked for.
+/// The weight of a formula above which a lighter one is looked for.
 const LONG: usize = 40;
+/// What each further variable of a sum weighs: a product of two sums is lighter than one sum over both.
+const VARIABLE: usize = 16;
+
+/// How much there is to read: letters, and variables of sums.
+fn weight(text: &str) -> usize {
+    let head = |sum: &str| sum.split(':').next().map_or(0, |h| h.matches(',').count());
+    text.len() + VARIABLE * text.split("sum(").skip(1).map(head).sum::<usize>()
+}
 
 /// An output with what is known of it.
 struct Line {
@@ -127,7 +135,7 @@ impl Line {
 
     /// True if there is a formula that a person may write more shortly.
     fn is_long(&self) -> bool {
-        self.formula().is_some_and(|text| text.len() >= LONG)
+        self.formula().is_some_and(|text| weight(text) >= LONG)
     }
 
     /// The formula, or what lacks nothing but that places lie inside.
@@ -269,8 +277,8 @@ impl<'a> Lifting<'a> {
         for (i, texts) in found {
             let name = self.lines[i].name.clone();
             for text in texts.unwrap_or_default() {
-                let known = self.lines[i].formula().map_or(0, str::len);
-                if text.len() < known && self.proved(&text, Some(&name)).is_ok() {
+                let known = self.lines[i].formula().map_or(0, weight);
+                if weight(&text) < known && self.proved(&text, Some(&name)).is_ok() {
                     self.lines[i].state = State::Proved(text);
                 }
             }
