@@ -21,7 +21,7 @@ class Operator:
     name: str
     function: Callable[..., Any]
     source: str
-    args: dict[str, str | int]
+    args: dict[str, str | int | float]
     naive: tuple[Any, Any]
     tuned: tuple[Any, Any]
     assume: tuple[str, ...]
@@ -32,13 +32,18 @@ OPERATORS: list[Operator] = []
 
 #: Elements of the elementwise operators: nine vectors and one more.
 N = 37
-ELEMENTS: dict[str, str | int] = {"x": f"in:f32[{N}]", "y": f"out:f32[{N}]", "n": N}
-LOSS: dict[str, str | int] = {"x": f"in:f32[{N}]", "t": f"in:f32[{N}]", "y": "out:f32[1]", "n": N}
+ELEMENTS: dict[str, str | int | float] = {"x": f"in:f32[{N}]", "y": f"out:f32[{N}]", "n": N}
+LOSS: dict[str, str | int | float] = {"x": f"in:f32[{N}]", "t": f"in:f32[{N}]", "y": "out:f32[1]", "n": N}
 PLAIN, LOOP = (16, 3), (4, 2)
 
 
 def operator(
-    source: str, args: dict[str, str | int], naive: Any = PLAIN, tuned: Any = LOOP, assume: tuple[str, ...] = (), formula: str | None = None
+    source: str,
+    args: dict[str, str | int | float],
+    naive: Any = PLAIN,
+    tuned: Any = LOOP,
+    assume: tuple[str, ...] = (),
+    formula: str | None = None,
 ) -> Callable[..., Any]:
     def add(f: Callable[..., Any]) -> Callable[..., Any]:
         OPERATORS.append(Operator(f.__name__, f, source, args, naive, tuned, assume, formula))
@@ -113,8 +118,8 @@ def dropout(x, mask):
 
 # Rows.
 
-ROWS: dict[str, str | int] = {"x": "in:f32[3,33]", "y": "out:f32[3,33]", "rows": 3, "n": 33}
-EACH: dict[str, str | int] = {"x": "in:f32[3,33]", "y": "out:f32[3]", "rows": 3, "n": 33}
+ROWS: dict[str, str | int | float] = {"x": "in:f32[3,33]", "y": "out:f32[3,33]", "rows": 3, "n": 33}
+EACH: dict[str, str | int | float] = {"x": "in:f32[3,33]", "y": "out:f32[3]", "rows": 3, "n": 33}
 A_THREAD, A_WARP = (4, 1), (32, 3)
 
 
@@ -176,7 +181,16 @@ def batch_norm(x, mean, var, w, b):
 
 @operator(
     "rows",
-    {"x": "in:f32[2,4,9]", "w": "in:f32[4]", "b": "in:f32[4]", "y": "out:f32[2,4,9]", "groups": 4, "n": 18, "area": 9, "channels": 4},
+    {
+        "x": "in:f32[2,4,9]",
+        "w": "in:f32[4]",
+        "b": "in:f32[4]",
+        "y": "out:f32[2,4,9]",
+        "groups": 4,
+        "n": 18,
+        "area": 9,
+        "channels": 4,
+    },
     A_THREAD,
     (32, 4),
 )
@@ -204,7 +218,7 @@ def cosine_similarity(a, b):
 
 # Losses.
 
-LABELS: dict[str, str | int] = {"x": "in:f32[4,10]", "t": "in:s32[4]", "y": "out:f32[1]", "rows": 4, "n": 10}
+LABELS: dict[str, str | int | float] = {"x": "in:f32[4,10]", "t": "in:s32[4]", "y": "out:f32[1]", "rows": 4, "n": 10}
 
 
 def logarithms(x):
@@ -263,7 +277,12 @@ def kl_div(x, t):
 # Products and windows.
 
 
-@operator("matrices", {"a": "in:f32[5,9]", "b": "in:f32[9,6]", "c": "out:f32[5,6]", "m": 5, "n": 6, "k": 9}, ((4, 4), (2, 2)), ((4, 4), (2, 2)))
+@operator(
+    "matrices",
+    {"a": "in:f32[5,9]", "b": "in:f32[9,6]", "c": "out:f32[5,6]", "m": 5, "n": 6, "k": 9},
+    ((4, 4), (2, 2)),
+    ((4, 4), (2, 2)),
+)
 def matmul(a, b):
     return a @ b
 
@@ -284,7 +303,16 @@ def windows(x, size):
 
 @operator(
     "matrices",
-    {"x": "in:f32[2,5,6]", "w": "in:f32[3,2,3,3]", "b": "in:f32[3]", "y": "out:f32[3,5,6]", "channels": 2, "outs": 3, "height": 5, "width": 6},
+    {
+        "x": "in:f32[2,5,6]",
+        "w": "in:f32[3,2,3,3]",
+        "b": "in:f32[3]",
+        "y": "out:f32[3,5,6]",
+        "channels": 2,
+        "outs": 3,
+        "height": 5,
+        "width": 6,
+    },
     (8, (5, 3)),
     ((4, 4), (2, 2, 3)),
 )
@@ -315,7 +343,9 @@ def average_pool(x):
     return windows(padded, 3)[:, ::2, ::2].mean(axis=(-2, -1))
 
 
-@operator("matrices", {"q": "in:f32[4,8]", "k": "in:f32[6,8]", "v": "in:f32[6,8]", "y": "out:f32[4,8]", "queries": 4}, (4, 1), (32, 1))
+@operator(
+    "matrices", {"q": "in:f32[4,8]", "k": "in:f32[6,8]", "v": "in:f32[6,8]", "y": "out:f32[4,8]", "queries": 4}, (4, 1), (32, 1)
+)
 def attention(q, k, v):
     scores = q @ k.T / np.sqrt(8)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -348,13 +378,20 @@ def argmax(x):
 
 @operator("places", {"x": "in:f32[3,9]", "y": "out:f32[3]", "at": "out:s32[3]", "rows": 3, "n": 9}, A_THREAD, A_WARP)
 def max_with_index(x):
-    at = np.argmax(x, axis=-1)
-    return np.take_along_axis(x, at[:, None], axis=-1)[:, 0], at
+    return x.max(axis=-1), x.argmax(axis=-1)
 
 
 @operator(
     "places",
-    {"x": "in:f32[3,2,8]", "cosine": "in:f32[3,4]", "sine": "in:f32[3,4]", "y": "out:f32[3,2,8]", "positions": 3, "heads": 2, "width": 8},
+    {
+        "x": "in:f32[3,2,8]",
+        "cosine": "in:f32[3,4]",
+        "sine": "in:f32[3,4]",
+        "y": "out:f32[3,2,8]",
+        "positions": 3,
+        "heads": 2,
+        "width": 8,
+    },
     PLAIN,
     ((2, 2), 3),
 )
@@ -394,7 +431,15 @@ def bilinear(x):
 
 @operator(
     "updates",
-    {"p": f"inout:f32[{N}]", "g": f"in:f32[{N}]", "m": f"inout:f32[{N}]", "v": f"inout:f32[{N}]", "n": N},
+    {
+        "p": f"inout:f32[{N}]",
+        "g": f"in:f32[{N}]",
+        "m": f"inout:f32[{N}]",
+        "v": f"inout:f32[{N}]",
+        "of_m": 0.271,
+        "of_v": 0.002997001,
+        "n": N,
+    },
     assume=("v in 0..1000",),
 )
 def adam(p, g, m, v):
@@ -413,5 +458,5 @@ def sgd_momentum(p, g, m):
 
 @operator("updates", {"x": "in:f32[3,12]", "q": "out:s8[3,12]", "scale": "out:f32[3]", "rows": 3, "n": 12}, A_THREAD, A_WARP)
 def quantise(x):
-    scale = np.abs(x).max(axis=-1) / 127
+    scale = np.maximum(np.abs(x).max(axis=-1), 1e-8) / 127
     return np.clip(np.rint(x / scale[:, None]), -127, 127).astype(np.int8), scale

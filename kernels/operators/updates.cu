@@ -1,35 +1,35 @@
 // Steps of optimizers, which write in place, and quantisation of rows.
 #include "common.h"
 
-template <int WRONG> __device__ __forceinline__ void adam_of(float& p, float g, float& m, float& v, float t) {
-    m = 0.9f * m + 0.1f * g;
-    v = 0.999f * v + 0.001f * g * g;
-    float m_hat = m / (1.f - powf(0.9f, t)), v_hat = v / (1.f - powf(0.999f, t));
-    p -= 0.001f * m_hat / (WRONG ? sqrtf(v_hat + 1e-8f) : sqrtf(v_hat) + 1e-8f);
-}
-template <int WRONG> __device__ void adam(OUT p, IN g, OUT m, OUT v, int n) {
+// The corrections of the moments come from the host: 1 - 0.9^t and 1 - 0.999^t.
+template <int WRONG> __device__ void adam(OUT p, IN g, OUT m, OUT v, float of_m, float of_v, int n) {
     int i = element();
-    if (i < n) adam_of<WRONG>(p[i], g[i], m[i], v[i], 3.f);
+    if (i >= n) return;
+    m[i] = 0.9f * m[i] + 0.1f * g[i];
+    v[i] = 0.999f * v[i] + 0.001f * g[i] * g[i];
+    float m_hat = m[i] / of_m, v_hat = v[i] / of_v;
+    p[i] -= 0.001f * m_hat / (WRONG ? sqrtf(v_hat + 1e-8f) : sqrtf(v_hat) + 1e-8f);
 }
-PLAIN(adam, (OUT p, IN g, OUT m, OUT v, int n), (p, g, m, v, n))
-__device__ __forceinline__ void adam_step(float& p, float g, float& m, float& v) {
-    // The corrections of the third step are known: 1 - 0.9^3, 1 - 0.999^3.
-    const float of_m = 0.001f / 0.271f, of_v = 1.f / 0.002997001f;
+PLAIN(adam, (OUT p, IN g, OUT m, OUT v, float of_m, float of_v, int n), (p, g, m, v, of_m, of_v, n))
+__device__ __forceinline__ void adam_step(float& p, float g, float& m, float& v, float rate, float of_v) {
     m = fmaf(0.1f, g - m, m);
     v = fmaf(0.001f, g * g - v, v);
-    p = fmaf(-of_m, m / (sqrtf(v * of_v) + 1e-8f), p);
+    p = fmaf(-rate, m / (sqrtf(v / of_v) + 1e-8f), p);
 }
-KERNEL adam_tuned(OUT p, IN g, OUT m, OUT v, int n) {
+KERNEL adam_tuned(OUT p, IN g, OUT m, OUT v, float of_m, float of_v, int n) {
+    float rate = 0.001f / of_m;
     int step = gridDim.x * blockDim.x;
     for (int i = element(); i < n / 4; i += step) {
         float4 a = reinterpret_cast<float4*>(p)[i], b = reinterpret_cast<const float4*>(g)[i];
         float4 c = reinterpret_cast<float4*>(m)[i], d = reinterpret_cast<float4*>(v)[i];
-        adam_step(a.x, b.x, c.x, d.x), adam_step(a.y, b.y, c.y, d.y);
-        adam_step(a.z, b.z, c.z, d.z), adam_step(a.w, b.w, c.w, d.w);
+        adam_step(a.x, b.x, c.x, d.x, rate, of_v), adam_step(a.y, b.y, c.y, d.y, rate, of_v);
+        adam_step(a.z, b.z, c.z, d.z, rate, of_v), adam_step(a.w, b.w, c.w, d.w, rate, of_v);
         reinterpret_cast<float4*>(p)[i] = a, reinterpret_cast<float4*>(m)[i] = c, reinterpret_cast<float4*>(v)[i] = d;
     }
-    for (int i = n / 4 * 4 + element(); i < n; i += step) adam_step(p[i], g[i], m[i], v[i]);
+    for (int i = n / 4 * 4 + element(); i < n; i += step) adam_step(p[i], g[i], m[i], v[i], rate, of_v);
 }
+// The third step: the compiler computes the corrections, and rounds them.
+KERNEL adam_folded(OUT p, IN g, OUT m, OUT v, int n) { adam<0>(p, g, m, v, 1.f - powf(0.9f, 3.f), 1.f - powf(0.999f, 3.f), n); }
 
 // Nesterov's momentum, with decay of the weights.
 template <int WRONG> __device__ void sgd_momentum(OUT p, IN g, OUT m, int n) {
@@ -48,20 +48,20 @@ KERNEL sgd_momentum_tuned(OUT p, IN g, OUT m, int n) {
     }
 }
 
-// Bytes with a scale for each row.
-template <int WRONG> __device__ void quantise(IN x, signed char* q, OUT scale, int rows, int n) {
+// Bytes with a scale for each row.  UNGUARDED leaves a row of zeros to a quotient of zeros.
+template <int WRONG, bool UNGUARDED = false> __device__ void quantise(IN x, signed char* q, OUT scale, int rows, int n) {
     int r = element();
     if (r >= rows) return;
-    float m = 0.f;
+    float m = UNGUARDED ? 0.f : 1e-8f;
     for (int j = 0; j < n; ++j) m = fmaxf(m, WRONG ? x[r * n + j] : fabsf(x[r * n + j]));
     float s = m / 127.f;
     scale[r] = s;
     for (int j = 0; j < n; ++j) q[r * n + j] = (signed char)fminf(fmaxf(rintf(x[r * n + j] / s), -127.f), 127.f);
 }
 PLAIN(quantise, (IN x, signed char* q, OUT scale, int rows, int n), (x, q, scale, rows, n))
-KERNEL quantise_tuned(IN x, signed char* __restrict__ q, OUT scale, int rows, int n) {
+template <bool UNGUARDED> __device__ void quantise_warp(IN x, signed char* __restrict__ q, OUT scale, int n) {
     IN row = x + blockIdx.x * n;
-    float m = 0.f;
+    float m = UNGUARDED ? 0.f : 1e-8f;
     for (int j = threadIdx.x; j < n; j += 32) m = fmaxf(m, fabsf(row[j]));
     float s = max_of_warp(m) / 127.f;
     for (int j = threadIdx.x; j < n / 4; j += 32) {
@@ -73,3 +73,6 @@ KERNEL quantise_tuned(IN x, signed char* __restrict__ q, OUT scale, int rows, in
     }
     if (threadIdx.x == 0) scale[blockIdx.x] = s;
 }
+KERNEL quantise_tuned(IN x, signed char* __restrict__ q, OUT scale, int rows, int n) { quantise_warp<false>(x, q, scale, n); }
+KERNEL quantise_unguarded_naive(IN x, signed char* q, OUT scale, int rows, int n) { quantise<0, true>(x, q, scale, rows, n); }
+KERNEL quantise_unguarded_tuned(IN x, signed char* __restrict__ q, OUT scale, int rows, int n) { quantise_warp<true>(x, q, scale, n); }
