@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes `volta.toml` of the operators: `PYTHONPATH=src/python kernels/operators/manifest.py`, in an environment with NumPy.
 
-With `--open` it prints the entries that `volta.toml` leaves out instead. An operator has six entries: the plain kernel and the tuned one against the formula of its function, and its wrong twin, which
-must be refuted, each without and with -use_fast_math.
+An operator has six entries: the plain kernel and the tuned one against the formula of its function, and its wrong twin, which
+must be refuted, each without and with -use_fast_math. With `--open` it prints the entries that `volta.toml` leaves out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from volta import arg  # noqa: E402
 from volta.trace import formula_of  # noqa: E402
 
 HEAD = """\
-# Operators of networks against functions of NumPy: plain, tuned and wrong, without and with -use_fast_math. Of operators.py, by manifest.py.
+# Operators of networks against functions of NumPy: plain, tuned and wrong, without and with -use_fast_math.
+# manifest.py makes this file of operators.py.
 """
 KINDS = {"in": arg.input, "out": arg.output, "inout": arg.inout}
 
