@@ -141,3 +141,28 @@ KERNEL kl_div_tuned(IN x, IN t, OUT y, int rows, int n) {
     s = sum_of_block(s);
     if (threadIdx.x == 0) y[0] = s / rows;
 }
+
+// A loss for each row.
+template <int WRONG> __device__ void cross_entropy_rows(IN x, const int* t, OUT y, int rows, int n) {
+    int r = element();
+    if (r >= rows) return;
+    float m = -INFINITY, s = 0.f;
+    for (int j = 0; j < n; ++j) m = fmaxf(m, x[r * n + j]);
+    for (int j = 0; j < n; ++j) s += expf(x[r * n + j] - m);
+    y[r] = logf(s) + (WRONG ? 0.f : m) - x[r * n + t[r]];
+}
+PLAIN(cross_entropy_rows, (IN x, const int* t, OUT y, int rows, int n), (x, t, y, rows, n))
+KERNEL cross_entropy_rows_tuned(IN x, const int* __restrict__ t, OUT y, int rows, int n) {
+    // The lane that meets the label keeps its element.
+    IN row = x + blockIdx.x * n;
+    int label = t[blockIdx.x];
+    float m = -INFINITY, s = 0.f, picked = 0.f;
+    for (int j = threadIdx.x; j < n; j += 32) m = fmaxf(m, row[j]);
+    m = max_of_warp(m);
+    for (int j = threadIdx.x; j < n; j += 32) {
+        s += expf(row[j] - m);
+        if (j == label) picked = row[j];
+    }
+    s = sum_of_warp(s), picked = sum_of_warp(picked);
+    if (threadIdx.x == 0) y[blockIdx.x] = logf(s) + m - picked;
+}

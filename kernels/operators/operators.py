@@ -15,8 +15,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Operator:
-    """A function, the parameters of its kernels in order, the launches (block and grid) of both spellings, facts about the
-    inputs, and the formula where the tracer has none of the function."""
+    """A function and its kernels.
+
+    `args` are the parameters of the kernels in order, `naive` and `tuned` the block and grid of each spelling, `assume` facts
+    about the inputs. `formula` stands where the tracer has none of the function, and `entry` begins the names of the kernels.
+    """
 
     name: str
     function: Callable[..., Any]
@@ -26,6 +29,7 @@ class Operator:
     tuned: tuple[Any, Any]
     assume: tuple[str, ...]
     formula: str | None
+    entry: str
 
 
 OPERATORS: list[Operator] = []
@@ -44,9 +48,10 @@ def operator(
     tuned: Any = LOOP,
     assume: tuple[str, ...] = (),
     formula: str | None = None,
+    entry: str | None = None,
 ) -> Callable[..., Any]:
     def add(f: Callable[..., Any]) -> Callable[..., Any]:
-        OPERATORS.append(Operator(f.__name__, f, source, args, naive, tuned, assume, formula))
+        OPERATORS.append(Operator(f.__name__, f, source, args, naive, tuned, assume, formula, entry or f.__name__))
         return f
 
     return add
@@ -232,6 +237,17 @@ def cross_entropy(x, t):
     return -(0.9 * logs[np.arange(4), t] + 0.1 * logs.mean(axis=-1)).mean(keepdims=True)
 
 
+@operator(
+    "losses",
+    {"x": "in:f32[4,10]", "t": "in:s32[4]", "y": "out:f32[4]", "rows": 4, "n": 10},
+    (4, 1),
+    (32, 4),
+    assume=("t in 0..10",),
+)
+def cross_entropy_rows(x, t):
+    return -logarithms(x)[np.arange(4), t]
+
+
 @operator("losses", LABELS, (1, 1), (64, 1), assume=("t in -100..10",))
 def cross_entropy_ignored(x, t):
     kept = t != -100
@@ -401,6 +417,13 @@ def rope(x, cosine, sine):
     return np.concatenate([a * c - b * s, b * c + a * s], axis=-1)
 
 
+@operator("places", {"x": "in:f32[3,4,2]", "y": "out:f32[3,4,2]", "positions": 3, "pairs": 4}, (8, 2), (4, 3))
+def rope_computed(x):
+    angles = np.arange(3)[:, None] * 10000.0 ** (-np.arange(4) / 4)
+    a, b = x[..., 0], x[..., 1]
+    return np.stack([a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)], axis=-1)
+
+
 @operator("places", {"x": "in:f32[6,8]", "y": "out:f32[6,8]", "rows": 6, "n": 8}, PLAIN, (2, 6))
 def triu(x):
     return np.triu(x)
@@ -460,3 +483,32 @@ def sgd_momentum(p, g, m):
 def quantise(x):
     scale = np.maximum(np.abs(x).max(axis=-1), 1e-8) / 127
     return np.clip(np.rint(x / scale[:, None]), -127, 127).astype(np.int8), scale
+
+
+@operator(
+    "updates",
+    {"p": f"inout:f32[{N}]", "g": f"in:f32[{N}]", "m": f"inout:f32[{N}]", "v": f"inout:f32[{N}]", "t": 3, "n": N},
+    PLAIN,
+    PLAIN,
+    assume=("v in 0..1000",),
+)
+def adam_by_step(p, g, m, v):
+    return adam(p, g, m, v)
+
+
+@operator("updates", {"x": "in:f32[3,12]", "q": "out:s8[3,12]", "scale": "out:f32[3]", "rows": 3, "n": 12}, A_THREAD, A_WARP)
+def quantise_unguarded(x):
+    scale = np.abs(x).max(axis=-1) / 127
+    return np.clip(np.rint(x / scale[:, None]), -127, 127).astype(np.int8), scale
+
+
+@operator(
+    "places",
+    {"x": "in:f32[3,9]", "y": "out:f32[3]", "at": "out:s32[3]", "rows": 3, "n": 9},
+    A_THREAD,
+    A_WARP,
+    entry="max_with_index",
+)
+def max_with_index_taken(x):
+    at = np.argmax(x, axis=-1)
+    return np.take_along_axis(x, at[:, None], axis=-1)[:, 0], at

@@ -104,6 +104,23 @@ KERNEL rope_tuned(IN x, IN cosine, IN sine, OUT y, int positions, int heads, int
     out[half / 2] = make_float2(b.x * c.x + a.x * s.x, b.y * c.y + a.y * s.y);
 }
 
+// Pairs that are neighbours, and angles that the kernel computes: x[position, pair, 2].
+template <int WRONG> __device__ void rope_computed(IN x, OUT y, int positions, int pairs) {
+    int i = element();
+    if (i >= positions * pairs) return;
+    float angle = i / pairs * powf(10000.f, -(float)(i % pairs) / (WRONG ? 2 * pairs : pairs)), c = cosf(angle), s = sinf(angle);
+    float a = x[2 * i], b = x[2 * i + 1];
+    y[2 * i] = a * c - b * s, y[2 * i + 1] = b * c + a * s;
+}
+PLAIN(rope_computed, (IN x, OUT y, int positions, int pairs), (x, y, positions, pairs))
+KERNEL rope_computed_tuned(IN x, OUT y, int positions, int pairs) {
+    float c, s, angle = blockIdx.x * exp2f(-13.287712379549449f * threadIdx.x / pairs);
+    __sincosf(angle, &s, &c);
+    int i = blockIdx.x * pairs + threadIdx.x;
+    float2 v = reinterpret_cast<const float2*>(x)[i];
+    reinterpret_cast<float2*>(y)[i] = make_float2(v.x * c - v.y * s, v.y * c + v.x * s);
+}
+
 // The upper triangle of a matrix, the diagonal too.
 template <int WRONG> __device__ void triu(IN x, OUT y, int rows, int n) {
     int i = element();

@@ -28,8 +28,12 @@ KERNEL adam_tuned(OUT p, IN g, OUT m, OUT v, float of_m, float of_v, int n) {
     }
     for (int i = n / 4 * 4 + element(); i < n; i += step) adam_step(p[i], g[i], m[i], v[i], rate, of_v);
 }
-// The third step: the compiler computes the corrections, and rounds them.
-KERNEL adam_folded(OUT p, IN g, OUT m, OUT v, int n) { adam<0>(p, g, m, v, 1.f - powf(0.9f, 3.f), 1.f - powf(0.999f, 3.f), n); }
+// The corrections of the moments by the step: computed by each thread, and by the compiler for the third step.
+template <int WRONG> __device__ void adam_by_step(OUT p, IN g, OUT m, OUT v, int t, int n) {
+    adam<0>(p, g, m, v, 1.f - powf(0.9f, WRONG ? t - 1 : t), 1.f - powf(0.999f, t), n);
+}
+PLAIN(adam_by_step, (OUT p, IN g, OUT m, OUT v, int t, int n), (p, g, m, v, t, n))
+KERNEL adam_by_step_tuned(OUT p, IN g, OUT m, OUT v, int t, int n) { adam<0>(p, g, m, v, 1.f - powf(0.9f, 3.f), 1.f - powf(0.999f, 3.f), n); }
 
 // Nesterov's momentum, with decay of the weights.
 template <int WRONG> __device__ void sgd_momentum(OUT p, IN g, OUT m, int n) {
@@ -75,4 +79,5 @@ template <bool UNGUARDED> __device__ void quantise_warp(IN x, signed char* __res
 }
 KERNEL quantise_tuned(IN x, signed char* __restrict__ q, OUT scale, int rows, int n) { quantise_warp<false>(x, q, scale, n); }
 KERNEL quantise_unguarded_naive(IN x, signed char* q, OUT scale, int rows, int n) { quantise<0, true>(x, q, scale, rows, n); }
+KERNEL quantise_unguarded_wrong(IN x, signed char* q, OUT scale, int rows, int n) { quantise<1, true>(x, q, scale, rows, n); }
 KERNEL quantise_unguarded_tuned(IN x, signed char* __restrict__ q, OUT scale, int rows, int n) { quantise_warp<true>(x, q, scale, n); }
