@@ -140,6 +140,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "windows": (lambda x, w: np.array([np.sum(x[i : i + 3] * w) for i in range(4)]), ((6,), (3,))),
     "convolve": (lambda x, w: np.convolve(x, w)[:6] + np.convolve(x, w, "same") + np.correlate(x, w, "same"), ((6,), (3,))),
     "sliding": (lambda x: np.lib.stride_tricks.sliding_window_view(x, 3).sum(-1) + x[2:], ((6,),)),
+    "patches": (lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 3), axis=(-2, -1)).sum((-2, -1)), ((2, 4, 5),)),
     "average": (lambda x: np.average(x, axis=0, weights=np.array([1.0, 2.0, 3.0])) + np.average(x), ((3, 4),)),
     "logs": (lambda x: np.logaddexp(x[:, 0], x[:, 1]) + np.logaddexp.reduce(x, axis=1), ((3, 4),)),
     "bounds": (lambda x: np.clip(x, 0.2, None) + x.clip(max=0.5) + np.fmax(x, 0.1), ((3, 4),)),

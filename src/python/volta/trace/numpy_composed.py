@@ -130,8 +130,8 @@ def _diff(a: Array, n: int = 1, axis: int = -1) -> Array:
 def _windows(a: Array, window_shape: Any, axis: Any = None) -> Array:
     sizes = [window_shape] if isinstance(window_shape, int) else list(window_shape)
     axes = range(a.ndim) if axis is None else [axis] if isinstance(axis, int) else list(axis)
-    for size, at in zip(sizes, axes):
-        lead = (slice(None),) * (at % a.ndim)
+    for size, at in zip(sizes, [n % a.ndim for n in axes]):  # Of the array as it is given: each window adds an axis.
+        lead = (slice(None),) * at
         count = a.shape[at] - size + 1
         a = np.stack([a[(*lead, slice(i, i + count))] for i in range(size)], axis=-1)
     return a
