@@ -17,6 +17,8 @@ const BOUNDS: Bounds = Bounds {
 
 /// Inputs below which what they say is not worth a sentence.
 const EVIDENCE: u64 = 10;
+/// A difference above this that refutes nothing is one of what doubles do not have, such as a sign of zero.
+const EVIDENT: f64 = 1e-2;
 
 /// Why a condition is open.
 pub(crate) struct Reason {
@@ -112,7 +114,7 @@ pub(crate) fn unresolved(
 /// What executions say, where there were enough of them.
 fn evidence(seen: Seen) -> String {
     let inputs = seen.inputs;
-    if inputs < EVIDENCE {
+    if inputs < EVIDENCE || seen.apart > EVIDENT {
         return String::new();
     }
     match seen.apart == 0.0 {
