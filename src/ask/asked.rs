@@ -1,7 +1,10 @@
 //! Why a question about one kernel or a pair is asked again.
 //!
 //! It is asked with the bindings as they are given, and then with more known: how numbers were made ([`Made`]), and what
-//! arrays hold of which the facts allow few contents ([`crate::cases`]).
+//! arrays hold of which the facts allow few contents ([`crate::cases`]). Last it is asked without the ranges of floats
+//! ([`Ranges`]).
+
+use std::sync::Arc;
 
 use crate::answer::{Failure, Finding, Part, Report, UnknownKind, Values, Verdict};
 use crate::explore::{Next, Reason, Refinement, Stage};
@@ -129,4 +132,70 @@ impl<S: Remembers> Refinement<S> for Made {
     fn reset(&mut self, known: &mut S::Knowledge) {
         *S::made(known) = false;
     }
+}
+
+/// A question that is open with the ranges of floats that facts say is asked without them.
+///
+/// Terms are made with what facts say of them: a test of a library function that a range decides is gone, and with it the
+/// form by which the function is known. What is proved of all data holds of those that facts leave, so a proof without the ranges
+/// is one with them; anything else that is found without them says nothing.
+pub(crate) struct Ranges {
+    /// The bindings without them, until they were asked about; none where there are no ranges.
+    setup: Option<Setup>,
+    /// The answer with them.
+    with: Option<Report>,
+}
+
+impl Ranges {
+    /// Those of the bindings of a question.
+    pub(crate) fn new(setup: &Setup) -> Ranges {
+        let mut without = setup.clone();
+        let mut some = false;
+        for k in &mut without.kernels {
+            if let Some(rest) = k.bindings.facts.without_floats() {
+                k.bindings.facts = Arc::new(rest);
+                some = true;
+            }
+        }
+        Ranges {
+            setup: some.then_some(without),
+            with: None,
+        }
+    }
+}
+
+impl<L: Fn(&Setup, bool) -> Ran> Refinement<Question<'_, L>> for Ranges {
+    fn reason(&self) -> Reason {
+        Reason::Ranges
+    }
+
+    fn look(&mut self, question: &Question<L>, known: &mut Knowledge, ran: Ran) -> Next<Ran> {
+        if let Some(mut with) = self.with.take() {
+            return Next::Pass(ran.map(|mut answered| {
+                let report = answered.report.take();
+                let proves = |r: &Report| matches!(r.verdict, Verdict::Equivalent | Verdict::Clean);
+                answered.report = Some(match report.filter(proves) {
+                    Some(mut report) => {
+                        report.rounding = with.rounding.take();
+                        report
+                    }
+                    None => with,
+                });
+                answered
+            }));
+        }
+        let open = |a: &Answered| {
+            let report = a.report.as_ref();
+            report.is_some_and(|r| r.verdict == Verdict::Unknown)
+        };
+        let is_open = ran.as_ref().is_ok_and(open) && question.limits.reached().is_none();
+        let Some(setup) = self.setup.take().filter(|_| is_open) else {
+            return Next::Pass(ran);
+        };
+        self.with = ran.ok().and_then(|a| a.report);
+        known.content = Some(setup);
+        Next::Again
+    }
+
+    fn reset(&mut self, _: &mut Knowledge) {}
 }

@@ -19,7 +19,7 @@ use crate::answer::{
     self, AssumptionKind, Command, DefectKind, ErrorKind, Failure, Finding, Outputs, Part, Report,
     UnknownKind, Values, Verdict, WarningKind,
 };
-use crate::asked::{Answered, Knowledge, Made, Question};
+use crate::asked::{Answered, Knowledge, Made, Question, Ranges};
 use crate::explain::text;
 use crate::explore::{Next, Reason, Refinement, refined};
 use crate::found::join::join;
@@ -50,7 +50,18 @@ pub(crate) fn answer<L: Fn(&Setup, bool) -> Result<Answered, Failure>>(
         without_forks: contents.are_few(),
         ..Knowledge::default()
     };
-    let answered = refined(question, known, &mut [&mut Made, &mut contents])?;
+    // Contents are those that all facts allow.
+    let answered = match known.without_forks {
+        true => refined(question, known, &mut [&mut Made, &mut contents])?,
+        false => {
+            let mut ranges = Ranges::new(question.setup);
+            refined(
+                question,
+                known,
+                &mut [&mut Made, &mut contents, &mut ranges],
+            )?
+        }
+    };
     answered
         .report
         .ok_or_else(|| Failure::new(ErrorKind::Internal, "a question was not asked again"))

@@ -80,6 +80,8 @@ reasons! {
     Premises of "pair", 1, "premises", "inputs are those on which the reference is defined";
     /// Bits of computed numbers decide something.
     Made of "question", 1, "made", "numbers remember how they were made";
+    /// Nothing is known with the ranges of floats.
+    Ranges of "question", 1, "ranges", "ranges of floats are left aside: what holds of all data holds in them";
     /// Data decide something, and facts allow few contents of them; one run more follows ways instead.
     Contents of "question", 65, "contents", "an array has one of the contents that --assume allows";
     /// Data decide something, and one input may show what it comes to.

@@ -8,6 +8,7 @@ mod corpus;
 mod every_content;
 mod itself;
 mod joins;
+mod knowledge;
 mod known_numbers;
 mod launched;
 mod layout;

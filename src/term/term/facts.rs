@@ -212,6 +212,16 @@ impl Facts {
         }
     }
 
+    /// What is said of integers alone; none where nothing is said of floats.
+    pub fn without_floats(&self) -> Option<Facts> {
+        let rest = || Facts {
+            elements: self.elements.clone(),
+            numbers: Vec::new(),
+            reals_decide: self.reals_decide,
+        };
+        (!self.numbers.is_empty()).then(rest)
+    }
+
     /// True if nothing is said.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty() && self.numbers.is_empty()
