@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernels of eight public projects under `volta race` and against formulas, as they are, each with what it gets and why.
 
-    benches/measured/public.py VOLTA NVCC CHECKOUTS BUILD [--include DIRS] [--table F.tsv] [--only SUBSTRING] [--timeout N] [--write]
+    benches/measured/public.py VOLTA NVCC CHECKOUTS BUILD [--include DIRS] [--table F.tsv] [--only TEXT] [--timeout N] [--write]
     benches/measured/public.py VOLTA NVCC CHECKOUTS BUILD --draw [--seed N] > drawn.tsv
     benches/measured/public.py --summary [--table F.tsv]
 
@@ -46,7 +46,11 @@ SHIMS = {
 }
 BOUND = r"__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)"
 KERNEL = re.compile(rf"__global__(?:\s|{BOUND}|static|inline|extern)*\bvoid\s+(?:{BOUND}\s*)?(\w+)\s*\(")
-SIZES = [(r"stride|pitch|^ld|ld$|lda|ldb|ldc", 64), (r"offset|start|begin|shift|seed|pad|^k0$|base", 0), (r"^(n|size|len|length|count|total)", 200)]
+SIZES = [
+    (r"stride|pitch|^ld|ld$|lda|ldb|ldc", 64),
+    (r"offset|start|begin|shift|seed|pad|^k0$|base", 0),
+    (r"^(n|size|len|length|count|total)", 200),
+]
 
 
 def bare(text):
@@ -102,7 +106,8 @@ class Build:
             shim = self.to / "shim"
             own = [f"-I{root / i}" for i in include] + [f"-I{shim}", f"-I{(root / path).parent}"] + [f"-I{i}" for i in self.include]
             before = ["-include", shim / f"{project}.h"] if f"{project}.h" in SHIMS else []
-            command = [self.nvcc, "-x", "cu", "-ptx", "-arch=sm_80", "-w", "-std=c++17", "-lineinfo", *before, *own, *define, root / path, "-o", to]
+            flags = ["-x", "cu", "-ptx", "-arch=sm_80", "-w", "-std=c++17", "-lineinfo"]
+            command = [self.nvcc, *flags, *before, *own, *define, root / path, "-o", to]
             try:
                 done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=180)
                 why = done.stderr + done.stdout if done.returncode else ""
@@ -226,7 +231,8 @@ def main():
         if option("--only", "") not in "\t".join(row.values()):
             continue
         ptx = build.ptx(row["project"], row["path"])
-        verdict, cause, seconds = asked(volta, ptx, row, float(option("--timeout", "30"))) if ptx else ("error", "no-compile: ", "0.00")
+        timeout = float(option("--timeout", "30"))
+        verdict, cause, seconds = asked(volta, ptx, row, timeout) if ptx else ("error", "no-compile: ", "0.00")
         row.update(verdict=verdict, cause=cause, seconds=seconds)
         print(f"{verdict:14} {seconds:>6} {row['project']} {row['path']} {row['kernel']}: {cause[:120]}", flush=True)
         if "--write" in sys.argv:
