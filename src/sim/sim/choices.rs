@@ -6,17 +6,20 @@
 //! address is a select among what comes out.
 //!
 //! Values of the bits that the condition of the access excludes are left out: where the condition
-//! compares integers of the same bits, by evaluation; where it compares the magnitude of a float
-//! whose exponent the bits are with a constant, because an exponent field e bounds the magnitude
+//! compares integers of the same bits, by evaluation; where it compares an integer whose upper bits they are with a
+//! constant, by the least and the largest such integer; where it compares a float
+//! whose exponent the bits are, or its magnitude, with a constant, because an exponent field e bounds the magnitude
 //! by 2^(e-bias) and 2^(e-bias+1) (IEEE 754, section 3.4).
 //!
 //! Sound: what is left out cannot happen; what is kept may.
 
 use crate::sim::limits::LIMITS;
 use num_rational::BigRational;
-use num_traits::Zero;
+use num_traits::{Signed, Zero};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::kernel::FloatOp;
+use crate::term::made::Kind;
 use crate::term::{ArrayId, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, layout, pow2};
 
 /// Terms over a few free bits.
@@ -130,19 +133,21 @@ fn is_leaf(s: &TermStore, t: TermId) -> bool {
 pub(super) fn choices(
     s: &mut TermStore,
     t: TermId,
-    cond: Option<TermId>,
+    (cond, tested): (Option<TermId>, &Tested),
     cap: usize,
 ) -> Option<Vec<(TermId, u64)>> {
     let mut cone = Cone::new();
     cone.add(s, t, true)?;
     let facts = s.conjuncts(cond);
     let mut tests = Vec::new();
-    let mut magnitudes = Vec::new();
+    let (mut magnitudes, mut uppers) = (Vec::new(), Vec::new());
     for &f in &facts {
         if cone.add(s, f, false).is_some() {
             tests.push(f);
-        } else if let Some(m) = Magnitude::of(s, f, &cone.leaves) {
+        } else if let Some(m) = Magnitude::of(s, (f, tested), &cone.leaves) {
             magnitudes.push(m);
+        } else {
+            uppers.extend(Upper::of(s, f, &cone.leaves));
         }
     }
     let mut found: Vec<(u64, Vec<u64>)> = Vec::new();
@@ -151,6 +156,7 @@ pub(super) fn choices(
         cone.evaluate(s, trial, &mut values);
         if tests.iter().any(|f| values.get(f) == Some(&0))
             || magnitudes.iter().any(|m| m.excludes(trial))
+            || uppers.iter().any(|u| u.excludes(trial))
         {
             continue;
         }
@@ -199,17 +205,27 @@ struct Magnitude {
 }
 
 impl Magnitude {
-    fn of(s: &TermStore, fact: TermId, leaves: &[(TermId, u8)]) -> Option<Magnitude> {
-        let (op, a, b) = match s.get(fact) {
-            Term::RCmp(op, a, b) => (op, a, b),
-            _ => return None,
-        };
-        let constant_first = s.as_const(a).is_some();
-        let (c, x) = if constant_first { (a, b) } else { (b, a) };
-        let constant = s.as_const(c)?.clone();
-        let Term::Fun(Fun::Abs, x) = s.get(x) else {
+    fn of(
+        s: &mut TermStore,
+        (fact, tested): (TermId, &Tested),
+        leaves: &[(TermId, u8)],
+    ) -> Option<Magnitude> {
+        let Term::RCmp(op, a, b) = s.get(fact) else {
             return None;
         };
+        let mut constant_first = s.as_const(a).is_some();
+        let (c, t) = if constant_first { (a, b) } else { (b, a) };
+        let mut constant = s.as_const(c)?.clone();
+        // A number beyond a positive constant has a magnitude beyond it, and so has one below a negative constant.
+        if !matches!(s.get(t), Term::Fun(Fun::Abs, _)) && !s.is_nonnegative(t) {
+            let is_far = constant_first == constant.is_positive() && !constant.is_zero();
+            if op != RCmp::Eq && !is_far {
+                return None;
+            }
+            constant_first = true;
+            constant = constant.abs();
+        }
+        let x = unsigned(s, t);
         // The exponent is read from the bytes of an input element, or from what a number was
         // rounded to: the bits from `at` on, `width` of them, up to the sign.
         let upper = |at: u64, width: u8, start: u64, fmt| {
@@ -217,7 +233,7 @@ impl Magnitude {
             let rest = u8::try_from(at.checked_sub(start + mantissa as u64)?).ok()?;
             (rest.checked_add(width)? == exponent).then_some((exponent, rest))
         };
-        let exponent = |l: &(TermId, u8)| {
+        let exponent = |s: &mut TermStore, l: &(TermId, u8)| {
             if let (Term::Elem { array, fmt, off }, Some(((of, at), width))) =
                 (s.get(x), field(s, l.0))
                 && of == array
@@ -228,13 +244,17 @@ impl Magnitude {
                 return None;
             };
             match s.get(bits) {
-                Term::OfReal { fmt, real } if s.face(real) == x && s.is_rounded_once(real) => {
-                    upper(low as u64, width, 0, fmt)
+                Term::OfReal { fmt, real }
+                    if s.is_rounded_once(real) || tested.asks(s, fact, bits) =>
+                {
+                    let face = s.face(real);
+                    let is_it = unsigned(s, face) == x || s.fun(Fun::Abs, face) == t;
+                    is_it.then(|| upper(low as u64, width, 0, fmt))?
                 }
                 _ => None,
             }
         };
-        let (from, (exponent, rest)) = leaves.iter().find_map(|l| Some((l.1, exponent(l)?)))?;
+        let (from, (exponent, rest)) = leaves.iter().find_map(|l| Some((l.1, exponent(s, l)?)))?;
         let bias = (1 << (exponent - 1)) - 1;
         Some(Magnitude {
             from,
@@ -274,6 +294,125 @@ impl Magnitude {
     }
 }
 
+/// An unsigned comparison of bits with a constant, where the free bits are the upper ones of them.
+struct Upper {
+    /// First of the free bits in a trial, and how many there are.
+    from: u8,
+    width: u8,
+    /// Lower bits, which are not among them.
+    rest: u8,
+    op: ICmp,
+    constant_first: bool,
+    constant: u64,
+}
+
+impl Upper {
+    fn of(s: &TermStore, fact: TermId, leaves: &[(TermId, u8)]) -> Option<Upper> {
+        let Term::ICmp(op @ (ICmp::ULt | ICmp::ULe | ICmp::Eq), a, b) = s.get(fact) else {
+            return None;
+        };
+        let constant_first = s.as_bits(a).is_some();
+        let (c, x) = if constant_first { (a, b) } else { (b, a) };
+        let constant = s.as_bits(c)?;
+        let part = |t: TermId| match s.get(t) {
+            Term::Extract { bits, low, width } => (bits, low, width),
+            _ => (t, 0, leaf_width(s, t)),
+        };
+        let (of, low, width) = part(x);
+        leaves.iter().find_map(|&(leaf, from)| {
+            let (bits, first, wide) = part(leaf);
+            let is_upper = bits == of && first >= low && first + wide == low + width;
+            is_upper.then(|| Upper {
+                from,
+                width: wide,
+                rest: first - low,
+                op,
+                constant_first,
+                constant,
+            })
+        })
+    }
+
+    /// True if no bits whose upper ones are those of this trial are as the comparison says.
+    fn excludes(&self, trial: u64) -> bool {
+        let first = low(trial >> self.from, self.width) << self.rest;
+        let last = first | ((1 << self.rest) - 1);
+        let c = self.constant;
+        match (self.op, self.constant_first) {
+            (ICmp::ULt, true) => last <= c,
+            (ICmp::ULe, true) => last < c,
+            (ICmp::ULt, false) => first >= c,
+            (ICmp::ULe, false) => first > c,
+            _ => c < first || last < c,
+        }
+    }
+}
+
+/// Of which number of the machine a comparison of a real with a constant asks, where numbers remember how they were made.
+/// Several computations of one real may round otherwise each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tested(FxHashMap<TermId, Option<TermId>>);
+
+impl Tested {
+    /// Adds a comparison that was made of an encoding.
+    pub(super) fn note(&mut self, s: &mut TermStore, test: TermId, encoding: TermId) {
+        let encoding = magnitude(s, encoding);
+        for test in [test, s.not(test)] {
+            let only = self.0.entry(test).or_insert(Some(encoding));
+            if *only != Some(encoding) {
+                *only = None;
+            }
+        }
+    }
+
+    /// True if each such comparison was made of this number, or of it with another sign.
+    fn asks(&self, s: &TermStore, test: TermId, encoding: TermId) -> bool {
+        self.0.get(&test) == Some(&Some(magnitude(s, encoding)))
+    }
+}
+
+/// The encoding of which one differs in its sign at most: the operand of what changes that alone, as an operation or as the
+/// bits below the sign with another one.
+fn magnitude(s: &TermStore, mut encoding: TermId) -> TermId {
+    loop {
+        let inner = match s.get(encoding) {
+            Term::OfReal { real, .. } => s.as_made(real).and_then(|made| {
+                let shape = made.shape(s);
+                let is_sign = matches!(shape.kind, Kind::Float(FloatOp::Abs | FloatOp::Neg));
+                made.operands()
+                    .next()
+                    .filter(|_| is_sign && !shape.mods.ftz)
+            }),
+            Term::Concat(parts) => match parts.first().map(|&p| s.get(TermId(p))) {
+                Some(Term::Extract {
+                    bits,
+                    low: 0,
+                    width,
+                }) if parts.len() == 2
+                    && width + 1 == s.width(bits)
+                    && s.width(bits) == s.width(encoding) =>
+                {
+                    Some(bits)
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        match inner {
+            Some(x) => encoding = x,
+            None => return encoding,
+        }
+    }
+}
+
+/// A number without what tells its sign alone.
+fn unsigned(s: &TermStore, mut t: TermId) -> TermId {
+    while let Term::Fun(Fun::Abs, x) | Term::Neg(x) = s.get(t) {
+        t = x;
+    }
+    t
+}
+
 /// The bits of an array, by number of the first, that a term is, and their width.
 fn field(s: &TermStore, t: TermId) -> Option<((ArrayId, u64), u8)> {
     match s.get(t) {
@@ -304,7 +443,7 @@ mod tests {
             true => s.rcmp(op, c, x),
             false => s.rcmp(op, x, c),
         };
-        let all = choices(s, t, Some(p), 256).expect("a few bits");
+        let all = choices(s, t, (Some(p), &Tested::default()), 256).expect("a few bits");
         all.into_iter().map(|(_, v)| v).collect()
     }
 
@@ -371,10 +510,113 @@ mod tests {
         let (a, t) = (s.fun(Fun::Abs, x), s.extract(bits, 10, 5));
         let two = s.integer(2);
         let p = s.rcmp(RCmp::Lt, a, two);
-        let all = choices(s, t, Some(p), 256).expect("five bits");
+        let all = choices(s, t, (Some(p), &Tested::default()), 256).expect("five bits");
         let kept: Vec<u64> = all.into_iter().map(|(_, v)| v).collect();
         assert!((0..=16).all(|v| kept.contains(&v)), "{kept:?}");
         assert!(!kept.contains(&18) && !kept.contains(&31), "{kept:?}");
+    }
+
+    /// A number on one side of a constant has a magnitude on one side of it, where it is not between it and its negative.
+    #[test]
+    fn numbers_with_a_sign_bound_exponents() {
+        let kept = |op, first, c: i64| {
+            let s = &mut TermStore::new();
+            let (x, bits) = (s.elem(IN, Fmt::F32, 0), s.bytes(IN, 0, 32));
+            let (c, t) = (s.integer(c), s.extract(bits, 23, 8));
+            let p = match first {
+                true => s.rcmp(op, c, x),
+                false => s.rcmp(op, x, c),
+            };
+            let all = choices(s, t, (Some(p), &Tested::default()), 256).expect("eight bits");
+            let all: Vec<u64> = all.into_iter().map(|(_, v)| v).collect();
+            (all[0], all.len())
+        };
+        assert_eq!(kept(RCmp::Le, true, 4), (129, 126));
+        assert_eq!(kept(RCmp::Le, false, -4), (129, 126));
+        // Between -4 and 4, and beyond, every exponent is.
+        for (first, c) in [(false, 4), (true, -4), (true, 0), (false, 0)] {
+            assert_eq!(kept(RCmp::Lt, first, c), (0, 256));
+        }
+    }
+
+    /// A comparison of an integer bounds its upper bits, and them alone.
+    #[test]
+    fn integers_bound_their_upper_bits() {
+        let all = |s: &mut TermStore, t, p| {
+            let all = choices(s, t, (Some(p), &Tested::default()), 256).expect("four bits");
+            all.into_iter().map(|(_, v)| v).collect::<Vec<u64>>()
+        };
+        for op in [ICmp::ULt, ICmp::ULe, ICmp::Eq] {
+            for c in [0u64, 1, 0x2f, 0x30, 0x31, 0x7e, 0x7f] {
+                for first in [true, false] {
+                    let s = &mut TermStore::new();
+                    let bits = s.bytes(IN, 0, 32);
+                    let (x, t) = (s.extract(bits, 0, 7), s.extract(bits, 3, 4));
+                    let k = s.bits(7, c);
+                    let p = if first {
+                        s.icmp(op, k, x)
+                    } else {
+                        s.icmp(op, x, k)
+                    };
+                    let holds = |x: u64| {
+                        let (a, b) = if first { (c, x) } else { (x, c) };
+                        match op {
+                            ICmp::ULt => a < b,
+                            ICmp::ULe => a <= b,
+                            _ => a == b,
+                        }
+                    };
+                    let mut right: Vec<u64> =
+                        (0..128).filter(|&x| holds(x)).map(|x| x >> 3).collect();
+                    right.dedup();
+                    // What never holds has no choices.
+                    if right.is_empty() {
+                        continue;
+                    }
+                    let mut kept = all(s, t, p);
+                    kept.sort_unstable();
+                    assert_eq!(kept, right, "{op:?} {c} {first}");
+                    // Bits that are not the upper ones are left alone.
+                    let lower = s.extract(bits, 2, 4);
+                    assert_eq!(all(s, lower, p).len(), 16);
+                }
+            }
+        }
+    }
+
+    /// A test of another computation of the same real says nothing of a number that was rounded on the way.
+    #[test]
+    fn a_test_is_of_one_computation() {
+        use crate::kernel::{FloatMods, FloatOp};
+        use crate::term::made::Shape;
+        let s = &mut TermStore::new();
+        let [a, b, c] = [0, 4, 8].map(|off| s.elem(IN, Fmt::F32, off));
+        let [p, q, r] = [0, 4, 8].map(|off| s.bytes(IN, off, 32));
+        let shape = |op| Shape::new(Kind::Float(op), Fmt::F32, Fmt::F32, FloatMods::default());
+        let sum = |s: &mut TermStore, (x, y, z), (p, q, r)| {
+            let xy = s.add(x, y);
+            let first = s.made(xy, shape(FloatOp::Add), &[p, q]);
+            let (first, whole) = (s.of_real(Fmt::F32, first), s.add(xy, z));
+            let all = s.made(whole, shape(FloatOp::Add), &[first, r]);
+            (s.of_real(Fmt::F32, all), whole)
+        };
+        let (one, x) = sum(s, (a, b, c), (p, q, r));
+        let (other, y) = sum(s, (b, c, a), (q, r, p));
+        let [x, y] = [x, y].map(|t| s.fun(Fun::Abs, t));
+        let bound = s.integer(1 << 20);
+        let tests = [x, y].map(|t| s.rcmp(RCmp::Le, bound, t));
+        let exponent = s.extract(one, 23, 8);
+        let mut count = |s: &mut TermStore, tested: &Tested| {
+            choices(s, exponent, (Some(tests[0]), tested), 256).map(|l| l.len())
+        };
+        let mut tested = Tested::default();
+        assert_eq!(count(s, &tested), Some(256));
+        tested.note(s, tests[0], one);
+        assert_eq!(count(s, &tested), Some(255 - 147));
+        if tests[0] == tests[1] {
+            tested.note(s, tests[1], other);
+            assert_eq!(count(s, &tested), Some(256));
+        }
     }
 
     /// A comparison of another number, or of other bits, excludes nothing.
@@ -385,12 +627,18 @@ mod tests {
         let (a, t) = (s.fun(Fun::Abs, x), s.extract(bits, 23, 8));
         let one = s.integer(1);
         let p = s.rcmp(RCmp::Lt, a, one);
-        assert_eq!(choices(s, t, Some(p), 256).map(|l| l.len()), Some(256));
+        assert_eq!(
+            choices(s, t, (Some(p), &Tested::default()), 256).map(|l| l.len()),
+            Some(256)
+        );
         let (x, t) = (s.elem(IN, Fmt::F32, 0), s.extract(bits, 20, 8));
         let a = s.fun(Fun::Abs, x);
         let p = s.rcmp(RCmp::Lt, a, one);
-        assert_eq!(choices(s, t, Some(p), 256).map(|l| l.len()), Some(256));
+        assert_eq!(
+            choices(s, t, (Some(p), &Tested::default()), 256).map(|l| l.len()),
+            Some(256)
+        );
         // More values than are asked for are none.
-        assert_eq!(choices(s, t, None, 255), None);
+        assert_eq!(choices(s, t, (None, &Tested::default()), 255), None);
     }
 }
