@@ -176,6 +176,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function!("hlog", "hlog", logarithm),
     function!("hlog2", "hlog2", |s, u| s.fun(Fun::Log2, u[0])),
     function!("hlog10", "hlog10", logarithm10),
+    function!("hexp10", "hexp10_brain", exponential10),
     // Unoptimised, as builds for debuggers call them.
     function!("logf", "logf_called", logarithm),
     function!("logf", "logf_called_positive", logarithm),
