@@ -47,6 +47,13 @@ enum Base {
     Ln2,
     /// The square root of all the rest.
     Sqrt,
+    /// The logarithm of all the rest, to base 2 or e, or one over that.
+    LogOf {
+        /// To base e.
+        natural: bool,
+        /// One over it.
+        inverse: bool,
+    },
 }
 
 /// factor * times / over * base - minus, all positive; or 1 minus that.
@@ -80,6 +87,13 @@ impl Meaning {
             Base::One | Base::Sqrt => self.base,
             Base::Log2E => Base::Ln2,
             Base::Ln2 => Base::Log2E,
+            Base::LogOf { natural, inverse } => {
+                let base = Base::LogOf {
+                    natural,
+                    inverse: !inverse,
+                };
+                return Meaning::new(self.factor.clone(), base);
+            }
         };
         Meaning::new(self.factor.recip(), base)
     }
@@ -116,6 +130,17 @@ impl Meaning {
             Base::Ln2 => {
                 let l = store.log2_e();
                 store.div(t, l)
+            }
+            Base::LogOf { natural, inverse } => {
+                let l = store.fun(Fun::Log2, t);
+                let unit = match natural {
+                    true => store.log2_e(),
+                    false => store.integer(1),
+                };
+                match inverse {
+                    true => store.div(unit, l),
+                    false => store.div(l, unit),
+                }
             }
         };
         let t = match &self.minus {
@@ -175,6 +200,11 @@ impl Meaning {
         match self.base {
             Base::Log2E => times(&mut s, "log2(e)"),
             Base::Ln2 => times(&mut s, "ln(2)"),
+            Base::LogOf { natural, inverse } => {
+                let name = if natural { "ln" } else { "log2" };
+                let over = if inverse { "1 / " } else { "" };
+                s = format!("{over}{name}({s})");
+            }
             Base::One | Base::Sqrt => {}
         }
         if let Some(q) = &self.over {
@@ -377,9 +407,13 @@ impl Readings {
 }
 
 impl Meant {
+    /// True for what is no partner of others: it has one, or is a logarithm.
     fn has_partner(&self) -> bool {
         let m = &self.meaning;
-        !m.times.is_empty() || m.over.is_some() || m.minus.is_some()
+        matches!(m.base, Base::LogOf { .. })
+            || !m.times.is_empty()
+            || m.over.is_some()
+            || m.minus.is_some()
     }
 }
 

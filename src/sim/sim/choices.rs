@@ -6,18 +6,22 @@
 //! address is a select among what comes out.
 //!
 //! Values of the bits that the condition of the access excludes are left out: where the condition
-//! compares integers of the same bits, by evaluation; where it compares the magnitude of a float
-//! whose exponent the bits are with a constant, because an exponent field e bounds the magnitude
+//! compares integers of the same bits, by evaluation; where it compares an integer whose upper bits they are with a
+//! constant, by the least and the largest such integer; where it compares a float
+//! whose exponent the bits are, or its magnitude, with a constant, because an exponent field e bounds the magnitude
 //! by 2^(e-bias) and 2^(e-bias+1) (IEEE 754, section 3.4).
 //!
 //! Sound: what is left out cannot happen; what is kept may.
 
 use crate::sim::limits::LIMITS;
-use num_rational::BigRational;
-use num_traits::Zero;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::term::{ArrayId, Fun, ICmp, RCmp, Sort, Term, TermId, TermStore, layout, pow2};
+use crate::term::{ICmp, Sort, Term, TermId, TermStore};
+
+mod excluded;
+
+pub(super) use excluded::Tested;
+use excluded::{Magnitude, Upper};
 
 /// Terms over a few free bits.
 struct Cone {
@@ -130,19 +134,21 @@ fn is_leaf(s: &TermStore, t: TermId) -> bool {
 pub(super) fn choices(
     s: &mut TermStore,
     t: TermId,
-    cond: Option<TermId>,
+    (cond, tested): (Option<TermId>, &Tested),
     cap: usize,
 ) -> Option<Vec<(TermId, u64)>> {
     let mut cone = Cone::new();
     cone.add(s, t, true)?;
     let facts = s.conjuncts(cond);
     let mut tests = Vec::new();
-    let mut magnitudes = Vec::new();
+    let (mut magnitudes, mut uppers) = (Vec::new(), Vec::new());
     for &f in &facts {
         if cone.add(s, f, false).is_some() {
             tests.push(f);
-        } else if let Some(m) = Magnitude::of(s, f, &cone.leaves) {
+        } else if let Some(m) = Magnitude::of(s, (f, tested), &cone.leaves) {
             magnitudes.push(m);
+        } else {
+            uppers.extend(Upper::of(s, f, &cone.leaves));
         }
     }
     let mut found: Vec<(u64, Vec<u64>)> = Vec::new();
@@ -151,6 +157,7 @@ pub(super) fn choices(
         cone.evaluate(s, trial, &mut values);
         if tests.iter().any(|f| values.get(f) == Some(&0))
             || magnitudes.iter().any(|m| m.excludes(trial))
+            || uppers.iter().any(|u| u.excludes(trial))
         {
             continue;
         }
@@ -183,113 +190,14 @@ pub(super) fn choices(
     (!out.is_empty()).then_some(out)
 }
 
-/// A comparison of the magnitude of a float with a constant, where the free bits hold its exponent,
-/// or the upper bits of it.
-struct Magnitude {
-    /// First of the free bits in a trial, and how many there are.
-    from: u8,
-    width: u8,
-    /// Lower bits of the exponent, which are not among them.
-    rest: u8,
-    bias: i64,
-    op: RCmp,
-    /// True if the constant is the first operand.
-    constant_first: bool,
-    constant: BigRational,
-}
-
-impl Magnitude {
-    fn of(s: &TermStore, fact: TermId, leaves: &[(TermId, u8)]) -> Option<Magnitude> {
-        let (op, a, b) = match s.get(fact) {
-            Term::RCmp(op, a, b) => (op, a, b),
-            _ => return None,
-        };
-        let constant_first = s.as_const(a).is_some();
-        let (c, x) = if constant_first { (a, b) } else { (b, a) };
-        let constant = s.as_const(c)?.clone();
-        let Term::Fun(Fun::Abs, x) = s.get(x) else {
-            return None;
-        };
-        // The exponent is read from the bytes of an input element, or from what a number was
-        // rounded to: the bits from `at` on, `width` of them, up to the sign.
-        let upper = |at: u64, width: u8, start: u64, fmt| {
-            let (exponent, mantissa) = layout(fmt)?;
-            let rest = u8::try_from(at.checked_sub(start + mantissa as u64)?).ok()?;
-            (rest.checked_add(width)? == exponent).then_some((exponent, rest))
-        };
-        let exponent = |l: &(TermId, u8)| {
-            if let (Term::Elem { array, fmt, off }, Some(((of, at), width))) =
-                (s.get(x), field(s, l.0))
-                && of == array
-            {
-                return upper(at, width, off * 8, fmt);
-            }
-            let Term::Extract { bits, low, width } = s.get(l.0) else {
-                return None;
-            };
-            match s.get(bits) {
-                Term::OfReal { fmt, real } if s.face(real) == x && s.is_rounded_once(real) => {
-                    upper(low as u64, width, 0, fmt)
-                }
-                _ => None,
-            }
-        };
-        let (from, (exponent, rest)) = leaves.iter().find_map(|l| Some((l.1, exponent(l)?)))?;
-        let bias = (1 << (exponent - 1)) - 1;
-        Some(Magnitude {
-            from,
-            width: exponent - rest,
-            rest,
-            bias,
-            op,
-            constant_first,
-            constant,
-        })
-    }
-
-    /// True if no float with the exponent of this trial is as the comparison says.
-    fn excludes(&self, trial: u64) -> bool {
-        let first = (low(trial >> self.from, self.width) as i64) << self.rest;
-        let last = first + (1 << self.rest) - 1;
-        // What is read from an input is finite, and so is what a real is rounded to.
-        let last = last.min((1 << (self.width + self.rest)) - 2);
-        if first > last {
-            return true;
-        }
-        let least = if first == 0 {
-            BigRational::zero()
-        } else {
-            pow2(first - self.bias)
-        };
-        let below = pow2(last.max(1) - self.bias + (last != 0) as i64);
-        let c = &self.constant;
-        let twice = c + c;
-        // least <= |x| < below, or rather what x is rounded to: rounding is monotone and leaves
-        // powers of two alone, and moves nothing by a factor of two.
-        match (self.op, self.constant_first) {
-            (RCmp::Lt | RCmp::Le, true) => below <= *c,
-            (RCmp::Lt | RCmp::Le, false) => least > twice,
-            (RCmp::Eq, _) => least > twice || below <= *c,
-        }
-    }
-}
-
-/// The bits of an array, by number of the first, that a term is, and their width.
-fn field(s: &TermStore, t: TermId) -> Option<((ArrayId, u64), u8)> {
-    match s.get(t) {
-        Term::Bytes { array, off, width } => Some(((array, off * 8), width)),
-        Term::Extract { bits, low, width } => match s.get(bits) {
-            Term::Bytes { array, off, .. } => Some(((array, off * 8 + low as u64), width)),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use num_rational::BigRational;
+
     use super::*;
     use crate::kernel::Fmt;
+    use crate::term::made::Kind;
+    use crate::term::{ArrayId, Fun, RCmp};
 
     const IN: ArrayId = ArrayId(0);
 
@@ -304,7 +212,7 @@ mod tests {
             true => s.rcmp(op, c, x),
             false => s.rcmp(op, x, c),
         };
-        let all = choices(s, t, Some(p), 256).expect("a few bits");
+        let all = choices(s, t, (Some(p), &Tested::default()), 256).expect("a few bits");
         all.into_iter().map(|(_, v)| v).collect()
     }
 
@@ -371,10 +279,113 @@ mod tests {
         let (a, t) = (s.fun(Fun::Abs, x), s.extract(bits, 10, 5));
         let two = s.integer(2);
         let p = s.rcmp(RCmp::Lt, a, two);
-        let all = choices(s, t, Some(p), 256).expect("five bits");
+        let all = choices(s, t, (Some(p), &Tested::default()), 256).expect("five bits");
         let kept: Vec<u64> = all.into_iter().map(|(_, v)| v).collect();
         assert!((0..=16).all(|v| kept.contains(&v)), "{kept:?}");
         assert!(!kept.contains(&18) && !kept.contains(&31), "{kept:?}");
+    }
+
+    /// A number on one side of a constant has a magnitude on one side of it, where it is not between it and its negative.
+    #[test]
+    fn numbers_with_a_sign_bound_exponents() {
+        let kept = |op, first, c: i64| {
+            let s = &mut TermStore::new();
+            let (x, bits) = (s.elem(IN, Fmt::F32, 0), s.bytes(IN, 0, 32));
+            let (c, t) = (s.integer(c), s.extract(bits, 23, 8));
+            let p = match first {
+                true => s.rcmp(op, c, x),
+                false => s.rcmp(op, x, c),
+            };
+            let all = choices(s, t, (Some(p), &Tested::default()), 256).expect("eight bits");
+            let all: Vec<u64> = all.into_iter().map(|(_, v)| v).collect();
+            (all[0], all.len())
+        };
+        assert_eq!(kept(RCmp::Le, true, 4), (129, 126));
+        assert_eq!(kept(RCmp::Le, false, -4), (129, 126));
+        // Between -4 and 4, and beyond, every exponent is.
+        for (first, c) in [(false, 4), (true, -4), (true, 0), (false, 0)] {
+            assert_eq!(kept(RCmp::Lt, first, c), (0, 256));
+        }
+    }
+
+    /// A comparison of an integer bounds its upper bits, and them alone.
+    #[test]
+    fn integers_bound_their_upper_bits() {
+        let all = |s: &mut TermStore, t, p| {
+            let all = choices(s, t, (Some(p), &Tested::default()), 256).expect("four bits");
+            all.into_iter().map(|(_, v)| v).collect::<Vec<u64>>()
+        };
+        for op in [ICmp::ULt, ICmp::ULe, ICmp::Eq] {
+            for c in [0u64, 1, 0x2f, 0x30, 0x31, 0x7e, 0x7f] {
+                for first in [true, false] {
+                    let s = &mut TermStore::new();
+                    let bits = s.bytes(IN, 0, 32);
+                    let (x, t) = (s.extract(bits, 0, 7), s.extract(bits, 3, 4));
+                    let k = s.bits(7, c);
+                    let p = if first {
+                        s.icmp(op, k, x)
+                    } else {
+                        s.icmp(op, x, k)
+                    };
+                    let holds = |x: u64| {
+                        let (a, b) = if first { (c, x) } else { (x, c) };
+                        match op {
+                            ICmp::ULt => a < b,
+                            ICmp::ULe => a <= b,
+                            _ => a == b,
+                        }
+                    };
+                    let mut right: Vec<u64> =
+                        (0..128).filter(|&x| holds(x)).map(|x| x >> 3).collect();
+                    right.dedup();
+                    // What never holds has no choices.
+                    if right.is_empty() {
+                        continue;
+                    }
+                    let mut kept = all(s, t, p);
+                    kept.sort_unstable();
+                    assert_eq!(kept, right, "{op:?} {c} {first}");
+                    // Bits that are not the upper ones are left alone.
+                    let lower = s.extract(bits, 2, 4);
+                    assert_eq!(all(s, lower, p).len(), 16);
+                }
+            }
+        }
+    }
+
+    /// A test of another computation of the same real says nothing of a number that was rounded on the way.
+    #[test]
+    fn a_test_is_of_one_computation() {
+        use crate::kernel::{FloatMods, FloatOp};
+        use crate::term::made::Shape;
+        let s = &mut TermStore::new();
+        let [a, b, c] = [0, 4, 8].map(|off| s.elem(IN, Fmt::F32, off));
+        let [p, q, r] = [0, 4, 8].map(|off| s.bytes(IN, off, 32));
+        let shape = |op| Shape::new(Kind::Float(op), Fmt::F32, Fmt::F32, FloatMods::default());
+        let sum = |s: &mut TermStore, (x, y, z), (p, q, r)| {
+            let xy = s.add(x, y);
+            let first = s.made(xy, shape(FloatOp::Add), &[p, q]);
+            let (first, whole) = (s.of_real(Fmt::F32, first), s.add(xy, z));
+            let all = s.made(whole, shape(FloatOp::Add), &[first, r]);
+            (s.of_real(Fmt::F32, all), whole)
+        };
+        let (one, x) = sum(s, (a, b, c), (p, q, r));
+        let (other, y) = sum(s, (b, c, a), (q, r, p));
+        let [x, y] = [x, y].map(|t| s.fun(Fun::Abs, t));
+        let bound = s.integer(1 << 20);
+        let tests = [x, y].map(|t| s.rcmp(RCmp::Le, bound, t));
+        let exponent = s.extract(one, 23, 8);
+        let count = |s: &mut TermStore, tested: &Tested| {
+            choices(s, exponent, (Some(tests[0]), tested), 256).map(|l| l.len())
+        };
+        let mut tested = Tested::default();
+        assert_eq!(count(s, &tested), Some(256));
+        tested.note(s, tests[0], one);
+        assert_eq!(count(s, &tested), Some(255 - 147));
+        if tests[0] == tests[1] {
+            tested.note(s, tests[1], other);
+            assert_eq!(count(s, &tested), Some(256));
+        }
     }
 
     /// A comparison of another number, or of other bits, excludes nothing.
@@ -385,12 +396,18 @@ mod tests {
         let (a, t) = (s.fun(Fun::Abs, x), s.extract(bits, 23, 8));
         let one = s.integer(1);
         let p = s.rcmp(RCmp::Lt, a, one);
-        assert_eq!(choices(s, t, Some(p), 256).map(|l| l.len()), Some(256));
+        assert_eq!(
+            choices(s, t, (Some(p), &Tested::default()), 256).map(|l| l.len()),
+            Some(256)
+        );
         let (x, t) = (s.elem(IN, Fmt::F32, 0), s.extract(bits, 20, 8));
         let a = s.fun(Fun::Abs, x);
         let p = s.rcmp(RCmp::Lt, a, one);
-        assert_eq!(choices(s, t, Some(p), 256).map(|l| l.len()), Some(256));
+        assert_eq!(
+            choices(s, t, (Some(p), &Tested::default()), 256).map(|l| l.len()),
+            Some(256)
+        );
         // More values than are asked for are none.
-        assert_eq!(choices(s, t, None, 255), None);
+        assert_eq!(choices(s, t, (None, &Tested::default()), 255), None);
     }
 }

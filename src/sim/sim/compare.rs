@@ -42,6 +42,20 @@ impl Values {
         }
     }
 
+    /// Remembers of which number a comparison with a constant asks.
+    fn note_test(&mut self, test: TermId, fmt: Fmt, (x, y): (Number, Number)) {
+        let known = |n: Number| self.store.as_const(n.real).is_some();
+        let of = match (known(x), known(y)) {
+            (true, false) => y,
+            (false, true) => x,
+            _ => return,
+        };
+        if let (Some(_), Some(held)) = (self.trees, of.held) {
+            let encoding = self.operand(held, fmt);
+            self.tested.note(&mut self.store, test, encoding);
+        }
+    }
+
     /// A comparison of values that select among few known ones.
     fn compare_choices(&mut self, cmp: Cmp, ty: IntTy, x: Val, y: Val) -> Option<TermId> {
         let (x, y) = (self.settled(x), self.settled(y));
@@ -122,8 +136,9 @@ impl Core<'_> {
         (x, y): (Number, Number),
     ) -> TermId {
         let (a, b) = (x.real, y.real);
+        let mut t = self.values.store.rcmp(op, a, b);
+        self.values.note_test(t, fmt, (x, y));
         let s = &mut self.values.store;
-        let mut t = s.rcmp(op, a, b);
         let infinite = |t| matches!(s.get(t), Term::Inf { .. });
         let open = |t| s.as_const(t).is_none() && s.is_ordinary(t);
         let is_test = a == b || infinite(a) || infinite(b);
@@ -397,7 +412,9 @@ impl Core<'_> {
             };
             return Some(self.values.flipped(holds, order(fmt, op, (x, y))));
         }
-        idiom::compare(&mut self.values.store, cmp, ty, a, b)
+        let holds = idiom::compare(&mut self.values.store, cmp, ty, a, b)?;
+        self.values.note_test(holds, fmt, (x, y));
+        Some(holds)
     }
 
     fn compare_floats(

@@ -86,6 +86,8 @@ pub struct Values {
     pub(super) factors: FxHashMap<(TermId, Fmt), TermId>,
     /// Values of terms at a few inputs.
     pub(super) samples: crate::term::samples::Samples,
+    /// Of which numbers comparisons ask.
+    pub(super) tested: super::choices::Tested,
     /// On which side of 0 terms are.
     pub(super) apart: crate::term::orders::apart::Apart,
     /// Numbers with a sign that is open at zero.
@@ -145,6 +147,7 @@ impl Values {
             intervals: _,
             factors: _,
             samples: _,
+            tested: _,
             apart: _,
             one: _,
             bit_ones: _,

@@ -49,10 +49,9 @@ pub(super) fn numbers(
         out.extend(is_divided_by(q).then(|| m.reciprocal()));
         out.push(m);
     }
-    if out.is_empty() {
-        return out;
-    }
+    let says = !out.is_empty();
     for t in store.reachable(roots) {
+        out.extend(logarithms(store, t));
         let root = match store.get(t) {
             Term::Fun(Fun::Sqrt, x) => store.as_const(x).cloned(),
             Term::Fun(Fun::Rsqrt, x) => store
@@ -62,7 +61,7 @@ pub(super) fn numbers(
             _ => None,
         };
         // A root of a fraction of powers of two is read as other roots are.
-        let root = root.filter(|q| q.is_positive() && !is_dyadic(q));
+        let root = root.filter(|q| says && q.is_positive() && !is_dyadic(q));
         out.extend(root.map(|q| Meaning::new(q, Base::Sqrt)));
     }
     let roots: Vec<Meaning> = out
@@ -81,16 +80,38 @@ pub(super) fn numbers(
     out
 }
 
+/// What a kernel may have in place of the logarithm of a number: that of either base, and one over it.
+fn logarithms(store: &TermStore, t: TermId) -> Vec<Meaning> {
+    let Term::Fun(Fun::Log2, x) = store.get(t) else {
+        return Vec::new();
+    };
+    // That of a power of two is known.
+    let odd = |n: &BigInt| n >> n.trailing_zeros().unwrap_or(0) as usize;
+    let is_open =
+        |q: &&BigRational| q.is_positive() && !(odd(q.numer()).is_one() && odd(q.denom()).is_one());
+    let Some(q) = store.as_const(x).filter(is_open).cloned() else {
+        return Vec::new();
+    };
+    // Constants are read without their signs.
+    let q = if q < BigRational::one() { q.recip() } else { q };
+    let forms = [(false, false), (false, true), (true, false), (true, true)];
+    let form = |(natural, inverse)| Meaning::new(q.clone(), Base::LogOf { natural, inverse });
+    forms.into_iter().map(form).collect()
+}
+
 /// The number to which a pattern is nearest, if it is one of these.
 pub(super) fn read(q: &BigRational, fmt: Fmt, numbers: &[Meaning]) -> Option<Meant> {
     let value = q.to_f64()?;
     let half = unit(q, fmt) / BigRational::from_integer(BigInt::from(2));
     let near = |m: &&Meaning| {
         let plain = m.factor.to_f64().unwrap_or(f64::NAN);
-        let plain = if m.base == Base::Sqrt {
-            plain.sqrt()
-        } else {
-            plain
+        let plain = match m.base {
+            Base::Sqrt => plain.sqrt(),
+            Base::LogOf { natural, inverse } => {
+                let log = if natural { plain.ln() } else { plain.log2() };
+                if inverse { log.recip() } else { log }.abs()
+            }
+            Base::One | Base::Log2E | Base::Ln2 => plain,
         };
         if (plain / value - 1.0).abs() > 1e-6 {
             return false;
@@ -357,5 +378,36 @@ mod tests {
                 .any(|t| t.message.ends_with("is read as sqrt(1/777777)")),
             "{got:?}"
         );
+    }
+
+    #[test]
+    fn a_logarithm_that_the_pair_takes_is_one() {
+        let read = |argument: i64, pattern: f32| {
+            let mut s = TermStore::new();
+            let x = s.integer(argument);
+            let log = s.fun(Fun::Log2, x);
+            let p = s.rational(BigRational::from_float(pattern).expect("finite"));
+            let all = Readings::of(&s, &[log, p], &Limits::NONE).assumptions();
+            all.into_iter().map(|a| a.message).collect::<Vec<_>>()
+        };
+        let forms = [
+            (10f64.log2(), "log2(10)"),
+            (10f64.log2().recip(), "1 / log2(10)"),
+            (10f64.ln(), "ln(10)"),
+            (10f64.ln().recip(), "1 / ln(10)"),
+        ];
+        for (v, form) in forms {
+            let pattern = v as f32;
+            let got = read(10, pattern);
+            assert!(
+                got.len() == 1 && got[0].ends_with(&format!("is read as {form}")),
+                "{got:?}"
+            );
+            // Its neighbours are none, nor is it one where the pair takes another logarithm.
+            for beside in [pattern.to_bits() - 1, pattern.to_bits() + 1] {
+                assert_eq!(read(10, f32::from_bits(beside)).len(), 0, "{form}");
+            }
+            assert_eq!(read(11, pattern).len(), 0, "{form}");
+        }
     }
 }

@@ -11,13 +11,15 @@ use crate::term::dyadic::Interval;
 use crate::term::eval::{self, Mode};
 use crate::term::{Fun, TermId, TermStore};
 
-/// sqrt(square) * log2(e)^logarithms - minus, or 1 minus that: what a reading says, however it says it.
+/// sqrt(square) * log2(e)^logarithms - minus, or 1 minus that, or that times or over the logarithm of another one: what a reading says, however it says it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Number {
     square: BigRational,
     logarithms: i32,
     minus: Option<BigRational>,
     complement: bool,
+    /// The argument of a logarithm to base 2 that is a factor of it, or a divisor.
+    log_of: Option<(BigRational, bool)>,
 }
 
 impl Number {
@@ -30,6 +32,14 @@ impl Number {
             t = match self.logarithms > 0 {
                 true => store.mul(t, l),
                 false => store.div(t, l),
+            };
+        }
+        if let Some((q, inverse)) = &self.log_of {
+            let q = store.rational(q.clone());
+            let l = store.fun(Fun::Log2, q);
+            t = match inverse {
+                true => store.div(t, l),
+                false => store.mul(t, l),
             };
         }
         if let Some(q) = &self.minus {
@@ -77,6 +87,7 @@ impl Readings {
             logarithms: 0,
             minus: m.minus.clone(),
             complement: false,
+            log_of: None,
         };
         for (q, inverse) in m
             .times
@@ -96,6 +107,7 @@ impl Readings {
                     logarithms: 0,
                     minus: None,
                     complement: false,
+                    log_of: None,
                 },
             };
             if inverse {
@@ -112,11 +124,20 @@ impl Readings {
             n.square = m.rational();
             return n;
         }
+        if let Base::LogOf { natural, inverse } = m.base {
+            n.logarithms = match (natural, inverse) {
+                (false, _) => 0,
+                (true, false) => -1,
+                (true, true) => 1,
+            };
+            n.log_of = Some((m.rational(), inverse));
+            return n;
+        }
         n.square *= &m.factor * &m.factor;
         n.logarithms += match m.base {
             Base::Log2E => 1,
             Base::Ln2 => -1,
-            Base::One | Base::Sqrt => 0,
+            Base::One | Base::Sqrt | Base::LogOf { .. } => 0,
         };
         n
     }

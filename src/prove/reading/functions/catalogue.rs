@@ -40,7 +40,7 @@ macro_rules! function {
 }
 
 /// Constants of the functions below that neither choose between cases nor make a number of bits.
-pub(super) const MARKS: &[f64] = &[7_077_169.0 / 536_870_912.0];
+pub(super) const MARKS: &[f64] = &[1.0 / 16_777_216.0, 7_077_169.0 / 536_870_912.0];
 
 /// Where a name stands several times, the others are what is left of its code where the argument is
 /// known to be positive, where the result is negated, or where the exponent is known.
@@ -169,6 +169,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function!("cbrt", "cbrt", cube_root),
     function!("pow", "pow", power),
     function!("hypot", "hypot", length),
+    // Of halves: the last bit is corrected where an approximate instruction misses it.
+    function!("hexp", "hexp", exponential),
+    function!("hexp2", "hexp2", |s, u| s.fun(Fun::Exp2, u[0])),
+    function!("hexp10", "hexp10", exponential10),
+    function!("hlog", "hlog", logarithm),
+    function!("hlog2", "hlog2", |s, u| s.fun(Fun::Log2, u[0])),
+    function!("hlog10", "hlog10", logarithm10),
+    function!("hexp10", "hexp10_brain", exponential10),
     // Unoptimised, as builds for debuggers call them.
     function!("logf", "logf_called", logarithm),
     function!("logf", "logf_called_positive", logarithm),

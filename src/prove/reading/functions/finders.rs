@@ -33,6 +33,8 @@ pub(super) enum Step {
     Negative,
     /// From bits to the number that they encode.
     Encoded,
+    /// From a function of it; where nothing nearer tells the argument.
+    Of(Fun),
 }
 
 /// An operation with two operands.
@@ -170,6 +172,7 @@ impl Operations {
             (Step::Absolute, Term::Fun(Fun::Abs, x)) | (Step::Negative, Term::Neg(x)) => Some(x),
             // The magnitude of what is not negative is that itself.
             (Step::Absolute, _) if store.is_nonnegative(t) => Some(t),
+            (Step::Of(f), Term::Fun(g, x)) if f == &g => Some(x),
             (Step::Encoded, Term::OfReal { real, .. }) => Some(real),
             (Step::Encoded, Term::Bytes { array, off, width }) => {
                 self.elements.get(&(array, off, width.into())).copied()
@@ -270,7 +273,7 @@ fn chosen(store: &TermStore, t: TermId, is_decided: bool) -> Vec<TermId> {
 fn steps(
     store: &TermStore,
     t: TermId,
-    arguments: &[TermId],
+    (arguments, is_far): (&[TermId], bool),
     is_decided: bool,
 ) -> Vec<(usize, Vec<Step>)> {
     let mut out = Vec::new();
@@ -285,6 +288,7 @@ fn steps(
                 Term::Fun(Fun::Abs, x) => (Step::Absolute, x),
                 Term::Neg(x) => (Step::Negative, x),
                 Term::OfReal { real, .. } => (Step::Encoded, real),
+                Term::Fun(f, x) if is_far => (Step::Of(f), x),
                 _ => continue,
             };
             if steps.len() < MAX_STEPS {
@@ -320,6 +324,8 @@ fn uses(store: &TermStore, below: &[TermId], arguments: &[TermId]) -> FxHashMap<
 struct Finders<'s> {
     store: &'s TermStore,
     arguments: &'s [TermId],
+    /// An argument may stand below a function.
+    is_far: bool,
     below: Vec<TermId>,
     uses: FxHashMap<TermId, u32>,
 }
@@ -332,7 +338,7 @@ impl Finders<'_> {
             .into_iter()
             .filter(|&t| matches!(store.get(t), Term::Const(_) | Term::BitsConst { .. }));
         let mut out: Vec<Side> = constants.map(Side::Known).collect();
-        let arguments = steps(store, t, self.arguments, is_decided);
+        let arguments = steps(store, t, (self.arguments, self.is_far), is_decided);
         let unknown = arguments.into_iter().filter(|(i, _)| known & 1 << i == 0);
         out.extend(unknown.map(|(i, steps)| Side::Argument(i, steps)));
         let used = self.uses[&t];
@@ -381,13 +387,27 @@ impl Finders<'_> {
     }
 }
 
-/// The chains of finders of a pattern: the one that tells most, then all.
+/// The chains of finders of a pattern: the one that tells most, then all. Operations on a function of an argument are looked
+/// at where no operation on one itself tells it.
 pub(super) fn chains(store: &TermStore, root: TermId, arguments: &[TermId]) -> Vec<Vec<Finder>> {
+    let near = chains_within(store, root, (arguments, false));
+    match near.is_empty() {
+        true => chains_within(store, root, (arguments, true)),
+        false => near,
+    }
+}
+
+fn chains_within(
+    store: &TermStore,
+    root: TermId,
+    (arguments, is_far): (&[TermId], bool),
+) -> Vec<Vec<Finder>> {
     let below = store.reachable(&[root]);
     let uses = uses(store, &below, arguments);
     let finders = Finders {
         store,
         arguments,
+        is_far,
         below,
         uses,
     };

@@ -342,7 +342,9 @@ impl Core<'_> {
                 Val::Bits(t) => {
                     let leaves = self.values.leaves(t, cap + 1);
                     let store = &mut self.values.store;
-                    let Some(leaves) = leaves.or_else(|| choices(store, t, cond, cap)) else {
+                    let Some(leaves) =
+                        leaves.or_else(|| choices(store, t, (cond, &self.values.tested), cap))
+                    else {
                         // An index that is one of two is each of them under its condition.
                         let few = open.len() + out.len() + chosen.len() - before < cap;
                         if few && let Some((yes, no)) = self.by_choice(cond, t) {

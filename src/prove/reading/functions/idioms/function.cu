@@ -1,5 +1,9 @@
 // One function of the CUDA library on numbers of which nothing is known, or only that the number is positive: each argument
 // is the product of two inputs.
+#ifdef HALF
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
 #ifndef TYPE
 #define TYPE float
 #endif
