@@ -91,10 +91,6 @@ impl Lowerer<'_> {
             O::Isspacep => self.decode_isspacep(sig),
             O::Ld | O::Ldu => self.decode_ld(sig),
             O::St => self.decode_st(sig),
-            O::Tex | O::Tld4 => self.decode_texture(sig),
-            O::Txq | O::Suq => self.decode_texture_query(sig),
-            O::Suld => self.decode_surface_load(sig),
-            O::Sust => self.decode_surface_store(sig),
             O::Createpolicy => self.decode_createpolicy(),
             O::Atom | O::Red => self.decode_atom(sig),
             O::Bra => self.decode_bra(sig),
@@ -112,10 +108,15 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Decodes what a thread does with others or leaves to hardware: barriers, warps, matrices, asynchronous operations.
+    /// Decodes what a thread does with others or leaves to hardware: textures, barriers, warps, matrices, asynchronous
+    /// operations.
     fn decode_joint(&mut self, sig: &Sig) -> Decoded<()> {
         use Opcode as O;
         match sig.op {
+            O::Tex | O::Tld4 => self.decode_texture(sig),
+            O::Txq | O::Suq => self.decode_texture_query(sig),
+            O::Suld => self.decode_surface_load(sig),
+            O::Sust => self.decode_surface_store(sig),
             O::Bar | O::Barrier => self.decode_bar(sig),
             O::BarWarpSync => self.decode_warp_sync(sig),
             O::Fence | O::Membar => self.decode_fence(sig),

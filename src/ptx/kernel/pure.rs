@@ -190,22 +190,34 @@ impl Lowerer<'_> {
         let names = format!("0 of {table}");
         let mut name = self.entry_of(&names, &[first], 4)?;
         let pieces = rest.iter().map(|&w| self.halves_of(w, 16));
-        let pieces: Vec<RegId> = pieces.collect::<Vec<_>>().concat();
+        let mut pieces: Vec<RegId> = pieces.collect::<Vec<_>>().concat();
+        // A name, 16 bits and four bytes fill a window; a longer result takes a name of its own.
+        let last = match bytes {
+            0..=4 => pieces.pop(),
+            _ => None,
+        };
         for (level, &piece) in pieces.iter().enumerate() {
             let names = self.table_of((format!("{} of {table}", level + 1), 4));
-            let names = Src::Global(names, 0);
             let below = self.named(name)?;
-            let above = [
-                self.below_zeros(Src::Reg(piece), 16, 64),
-                Src::Imm(4 << NAME),
-            ];
-            let above = self.int_op(IntOp::MulLo, (64, false), above);
-            let from = self.int_op(IntOp::Add, (64, false), [Src::Reg(above), names]);
-            name = self.scaled((below, 4), Src::Reg(from));
+            let from = self.beyond(Src::Global(names, 0), (piece, 4));
+            name = self.scaled((below, 4), from);
         }
-        let results = Src::Global(self.table_of(results), 0);
+        let mut from = Src::Global(self.table_of(results), 0);
+        if let Some(piece) = last {
+            from = self.beyond(from, (piece, bytes));
+        }
         let name = self.named(name)?;
-        Ok(self.scaled((name, bytes), results))
+        Ok(self.scaled((name, bytes), from))
+    }
+
+    /// The address that lies as many times all names beyond another one as 16 bits say.
+    fn beyond(&mut self, from: Src, (piece, bytes): (RegId, u64)) -> Src {
+        let above = [
+            self.below_zeros(Src::Reg(piece), 16, 64),
+            Src::Imm(bytes << NAME),
+        ];
+        let above = self.int_op(IntOp::MulLo, (64, false), above);
+        Src::Reg(self.int_op(IntOp::Add, (64, false), [Src::Reg(above), from]))
     }
 
     /// The object of a table with the bytes of an element.
