@@ -139,29 +139,26 @@ impl<S: Remembers> Refinement<S> for Made {
 /// Terms are made with what facts say of them: a test of a library function that a range decides is gone, and with it the
 /// form by which the function is known. What is proved of all data holds of those that facts leave, so a proof without the ranges
 /// is one with them; anything else that is found without them says nothing.
+#[derive(Default)]
 pub(crate) struct Ranges {
-    /// The bindings without them, until they were asked about; none where there are no ranges.
-    setup: Option<Setup>,
-    /// The answer with them.
+    /// The answer with them, while it is asked without.
     with: Option<Report>,
 }
 
-impl Ranges {
-    /// Those of the bindings of a question.
-    pub(crate) fn new(setup: &Setup) -> Ranges {
-        let mut without = setup.clone();
-        let mut some = false;
-        for k in &mut without.kernels {
-            if let Some(rest) = k.bindings.facts.without_floats() {
-                k.bindings.facts = Arc::new(rest);
-                some = true;
-            }
-        }
-        Ranges {
-            setup: some.then_some(without),
-            with: None,
+/// The bindings without what facts say of floats; `None` where they say nothing.
+fn without_ranges(setup: &Setup) -> Option<Setup> {
+    let kernels = setup.kernels.iter();
+    let left: Vec<_> = kernels.map(|k| k.bindings.facts.without_floats()).collect();
+    if left.iter().all(Option::is_none) {
+        return None;
+    }
+    let mut setup = setup.clone();
+    for (k, left) in setup.kernels.iter_mut().zip(left) {
+        if let Some(left) = left {
+            k.bindings.facts = Arc::new(left);
         }
     }
+    Some(setup)
 }
 
 impl<L: Fn(&Setup, bool) -> Ran> Refinement<Question<'_, L>> for Ranges {
@@ -170,31 +167,31 @@ impl<L: Fn(&Setup, bool) -> Ran> Refinement<Question<'_, L>> for Ranges {
     }
 
     fn look(&mut self, question: &Question<L>, known: &mut Knowledge, ran: Ran) -> Next<Ran> {
-        if let Some(mut with) = self.with.take() {
-            return Next::Pass(ran.map(|mut answered| {
-                let report = answered.report.take();
-                let proves = |r: &Report| matches!(r.verdict, Verdict::Equivalent | Verdict::Clean);
-                answered.report = Some(match report.filter(proves) {
-                    Some(mut report) => {
-                        report.rounding = with.rounding.take();
-                        report
-                    }
-                    None => with,
-                });
+        let has = |ran: &Ran, verdicts: &[Verdict]| {
+            let report = ran.as_ref().ok().and_then(|a| a.report.as_ref());
+            report.is_some_and(|r| verdicts.contains(&r.verdict))
+        };
+        let Some(mut with) = self.with.take() else {
+            let is_open = has(&ran, &[Verdict::Unknown]) && question.limits.reached().is_none();
+            let Some(setup) = is_open.then(|| without_ranges(question.setup)).flatten() else {
+                return Next::Pass(ran);
+            };
+            self.with = ran.ok().and_then(|a| a.report);
+            known.content = Some(setup);
+            return Next::Again;
+        };
+        Next::Pass(match has(&ran, &[Verdict::Equivalent, Verdict::Clean]) {
+            true => ran.map(|mut answered| {
+                if let Some(report) = &mut answered.report {
+                    report.rounding = with.rounding.take();
+                }
                 answered
-            }));
-        }
-        let open = |a: &Answered| {
-            let report = a.report.as_ref();
-            report.is_some_and(|r| r.verdict == Verdict::Unknown)
-        };
-        let is_open = ran.as_ref().is_ok_and(open) && question.limits.reached().is_none();
-        let Some(setup) = self.setup.take().filter(|_| is_open) else {
-            return Next::Pass(ran);
-        };
-        self.with = ran.ok().and_then(|a| a.report);
-        known.content = Some(setup);
-        Next::Again
+            }),
+            false => Ok(Answered {
+                report: Some(with),
+                forgot: false,
+            }),
+        })
     }
 
     fn reset(&mut self, _: &mut Knowledge) {}

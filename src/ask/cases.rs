@@ -51,17 +51,13 @@ pub(crate) fn answer<L: Fn(&Setup, bool) -> Result<Answered, Failure>>(
         ..Knowledge::default()
     };
     // Contents are those that all facts allow.
-    let answered = match known.without_forks {
-        true => refined(question, known, &mut [&mut Made, &mut contents])?,
-        false => {
-            let mut ranges = Ranges::new(question.setup);
-            refined(
-                question,
-                known,
-                &mut [&mut Made, &mut contents, &mut ranges],
-            )?
-        }
-    };
+    let keeps_ranges = contents.are_few();
+    let (mut made, mut ranges) = (Made, Ranges::default());
+    let mut ladder: Vec<&mut dyn Refinement<Question<L>>> = vec![&mut made, &mut contents];
+    if !keeps_ranges {
+        ladder.push(&mut ranges);
+    }
+    let answered = refined(question, known, &mut ladder)?;
     answered
         .report
         .ok_or_else(|| Failure::new(ErrorKind::Internal, "a question was not asked again"))

@@ -240,7 +240,6 @@ fn require_values(kernel: &Kernel, setup: &Setup) -> Result<(), Failure> {
     }
     for &g in &resolved.bindings.globals {
         if let Some(function) = pure::function_of(&resolved.arrays[g].name) {
-            let function = function.rsplit(' ').next().unwrap_or(function);
             let why = match pure::is_texture(function) {
                 true => "a texture holds what the host says, and no file does",
                 false => "it has no body, and that it is pure does not say what it computes",

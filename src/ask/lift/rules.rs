@@ -159,6 +159,24 @@ fn places(list: &[(Q, Expr)], q: &Q, rest: &Expr, x: &Expr) -> Option<Vec<usize>
     parts.iter().map(place).collect()
 }
 
+/// The summands that are a multiple of the larger of two: their places, the multiples, and the two.
+fn maxima(list: &[(Q, Expr)]) -> impl Iterator<Item = (usize, &Q, [&Expr; 2])> {
+    list.iter().enumerate().filter_map(|(i, (q, e))| {
+        let Expr::Max(operands) = e else {
+            return None;
+        };
+        let [a, b] = operands.as_slice() else {
+            return None;
+        };
+        Some((i, q, [a, b]))
+    })
+}
+
+/// x - y.
+fn difference(x: &Expr, y: &Expr) -> Expr {
+    Expr::sum(vec![(Q::one(), x.clone()), (-Q::one(), y.clone())])
+}
+
 /// A sum without some summands, with another in front.
 fn without(list: &[(Q, Expr)], gone: &[usize], instead: (Q, Expr)) -> Expr {
     let kept = list.iter().enumerate().filter(|(i, _)| !gone.contains(i));

@@ -26,7 +26,7 @@ use crate::sim::{DefectKind, Finding, Outcome, UnknownKind};
 use crate::spec::{Arrays, ElemTy, Limits};
 use crate::term::conditions::meet;
 use crate::term::eval::Cone;
-use crate::term::gather::{Fit, Linear};
+use crate::term::gather::Linear;
 use crate::term::{BitsOp, ICmp, TermId, TermStore};
 
 /// Accesses for which an input is looked for.
@@ -200,11 +200,7 @@ impl<'a> PreparedReads<'a> {
             let own = self.store.integer_range(t);
             ranges.get(&t).map_or(own, |r| meet(*r, own))
         };
-        let fits = |f: &Fit| {
-            let range = f.value.interval(of);
-            range.is_some_and(|(lo, hi)| f.lo <= lo && hi <= f.hi)
-        };
-        if !g.fits.iter().all(fits) {
+        if !g.fits.iter().all(|f| f.holds(of)) {
             self.ranges.entry(conds).or_insert(ranges);
             return false;
         }

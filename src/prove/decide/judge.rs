@@ -255,10 +255,10 @@ impl Judge<'_> {
                 return;
             }
             if let Ruling::Open(Why::Failed { seen, .. }) = &mut rulings.of[i] {
-                *seen = seen.and(Seen {
-                    within_rounding: false,
+                *seen = Seen {
+                    within_rounding: seen.within_rounding,
                     ..search.seen
-                });
+                };
             }
         }
     }

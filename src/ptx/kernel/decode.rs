@@ -114,7 +114,7 @@ impl Lowerer<'_> {
         use Opcode as O;
         match sig.op {
             O::Tex | O::Tld4 => self.decode_texture(sig),
-            O::Txq | O::Suq => self.decode_texture_query(sig),
+            O::Txq | O::Suq => self.decode_texture_query(),
             O::Suld => self.decode_surface_load(sig),
             O::Sust => self.decode_surface_store(sig),
             O::Bar | O::Barrier => self.decode_bar(sig),

@@ -21,11 +21,9 @@ use super::entry::demangled;
 use super::lower::Lowerer;
 use super::operand::Fit;
 use super::scope::At;
-use super::sig::{Decoded, num_type, unsupported};
-use super::{
-    Access, Addr, Begins, GlobalId, GlobalVar, IntOp, IntTy, Kernel, NumTy, Op, RegId, Scope,
-};
-use super::{Sem, Space, Src};
+use super::sig::{Decoded, unsupported};
+use super::texture::access_of;
+use super::{Access, Addr, Begins, GlobalId, GlobalVar, IntOp, IntTy, Kernel, Op, RegId, Src};
 use crate::ptx;
 use crate::ptx::{Function, Id, Operand, Param, Type};
 
@@ -46,9 +44,10 @@ pub fn is_table(variable: &str) -> bool {
     variable.ends_with("()")
 }
 
-/// The function whose results a variable holds.
+/// The function whose results, or names of whose arguments, a variable holds.
 pub fn function_of(variable: &str) -> Option<&str> {
-    variable.strip_suffix("()")
+    let function = variable.strip_suffix("()")?;
+    Some(function.split_once(" of ").map_or(function, |(_, f)| f))
 }
 
 /// True if a function is a read of a texture or a question about one.
@@ -291,19 +290,12 @@ impl Lowerer<'_> {
         ty: Type,
         dst: RegId,
     ) -> Decoded<()> {
-        let Some((ty, 1)) = num_type(ty) else {
-            return unsupported("a pure function with such a result");
+        let access = Access {
+            nc: true,
+            ..access_of(ty)?
         };
         self.emit(Op::Ld {
-            access: Access {
-                space: Space::Global,
-                ty,
-                untyped: matches!(ty, NumTy::Int(_)),
-                sem: Sem::Weak,
-                scope: Scope::Sys,
-                volatile: false,
-                nc: true,
-            },
+            access,
             dsts: vec![Some(dst)],
             addr: Addr {
                 base: Src::Reg(addr),

@@ -19,9 +19,7 @@ use super::lower::Lowerer;
 use super::operand::Fit;
 use super::scope::Binding;
 use super::sig::{Decoded, HINTS, ModSet, Sig, num_type, unsupported};
-use super::{
-    Access, Addr, BoolOp, Cmp, Guard, IntOp, IntTy, NumTy, Op, RegId, Scope, Sem, Space, Src,
-};
+use super::{Access, Addr, BoolOp, Cmp, Guard, IntOp, IntTy, NumTy, Op, Scope, Sem, Space, Src};
 use crate::ptx::{Address, Base, Mod, Operand, OperandKind, Type};
 
 /// Bytes of a texel, in the array of a texture.
@@ -74,26 +72,20 @@ impl<'a> Lowerer<'a> {
         let texels = self.vector(sig, 0)?;
         let (object, place) = self.handle(1)?;
         let mut words = self.coordinates(&place, count)?;
-        for operand in &self.ops[2..] {
-            words.extend(self.values(operand)?);
-        }
-        let addr = self.texel(object, (&self.opcode_text(), &words))?;
+        words.extend(self.further()?);
+        let addr = self.texel(object, &words)?;
         self.load_elements(addr, ty, &texels)
     }
 
     /// `txq.query d, [a];`, `txq.level.query d, [a], lod;` and `suq`
-    pub(super) fn decode_texture_query(&mut self, _sig: &Sig) -> Decoded<()> {
+    pub(super) fn decode_texture_query(&mut self) -> Decoded<()> {
         self.expect_between(2, 3)?;
         let (object, rest) = self.handle(1)?;
         if !rest.is_empty() {
             return unsupported("a query with coordinates");
         }
-        let level = &self.ops[2..];
-        let level: Result<Vec<_>, _> = level
-            .iter()
-            .map(|o| self.value(o, Type::B32, Fit::Exact))
-            .collect();
-        let addr = self.texel(object, (&self.opcode_text(), &level?))?;
+        let level = self.further()?;
+        let addr = self.texel(object, &level)?;
         let dst = *self.operand(0)?;
         self.load_elements(addr, Type::B32, &[dst])
     }
@@ -118,15 +110,8 @@ impl<'a> Lowerer<'a> {
             .iter()
             .map(|e| self.value(e, ty, Fit::Wider).map(Some))
             .collect();
-        let (access, addr) = (
-            access_of(ty)?,
-            Addr {
-                base: Src::Reg(addr),
-                offset: 0,
-            },
-        );
         self.emit(Op::St {
-            access,
+            access: access_of(ty)?,
             srcs: srcs?,
             addr,
         });
@@ -178,6 +163,15 @@ impl<'a> Lowerer<'a> {
         Ok(words)
     }
 
+    /// The words of what follows the coordinates: a level, or gradients.
+    fn further(&mut self) -> Decoded<Vec<Src>> {
+        let mut words = Vec::new();
+        for operand in &self.ops[2..] {
+            words.extend(self.values(operand)?);
+        }
+        Ok(words)
+    }
+
     /// The words of an operand, a vector or not.
     fn values(&mut self, operand: &Operand) -> Decoded<Vec<Src>> {
         let all = match operand.kind {
@@ -188,15 +182,16 @@ impl<'a> Lowerer<'a> {
         all.iter().map(word).collect()
     }
 
-    /// The address of the texel that a form of reads has at some words.
-    fn texel(&mut self, object: Src, (form, words): (&str, &[Src])) -> Decoded<RegId> {
-        let names = self.entry_of(&format!("{form}()"), words, 4)?;
+    /// The address of the texel that this form of reads has at some words.
+    fn texel(&mut self, object: Src, words: &[Src]) -> Decoded<Addr> {
+        let names = self.entry_of(&format!("{}()", self.opcode_text()), words, 4)?;
         let name = self.named(names)?;
-        Ok(self.scaled((name, TEXEL), object))
+        let texel = self.scaled((name, TEXEL), object);
+        Ok(at(Src::Reg(texel)))
     }
 
     /// The address of the first byte of coordinates of a surface.
-    fn surface_place(&mut self, sig: &Sig, i: usize) -> Decoded<RegId> {
+    fn surface_place(&mut self, sig: &Sig, i: usize) -> Decoded<Addr> {
         if !sig.has(Mod::B) {
             return unsupported("a surface with a format");
         }
@@ -236,10 +231,7 @@ impl<'a> Lowerer<'a> {
             }
         };
         self.end_where(beyond, end);
-        match address {
-            Src::Reg(reg) => Ok(reg),
-            _ => Ok(self.int_op(IntOp::Add, (64, false), [address, Src::Imm(0)])),
-        }
+        Ok(at(address))
     }
 
     /// Ends the thread where a word is not 0.
@@ -271,7 +263,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Loads what stands from an address on.
-    fn load_elements(&mut self, addr: RegId, ty: Type, elements: &[Operand]) -> Decoded<()> {
+    fn load_elements(&mut self, addr: Addr, ty: Type, elements: &[Operand]) -> Decoded<()> {
         let dsts: Result<Vec<_>, _> = elements
             .iter()
             .map(|e| self.dst_or_sink(e, ty, Fit::Wider))
@@ -279,20 +271,22 @@ impl<'a> Lowerer<'a> {
         self.emit(Op::Ld {
             access: access_of(ty)?,
             dsts: dsts?,
-            addr: Addr {
-                base: Src::Reg(addr),
-                offset: 0,
-            },
+            addr,
             used: u32::MAX,
         });
         Ok(())
     }
 }
 
+/// What stands at an address.
+fn at(base: Src) -> Addr {
+    Addr { base, offset: 0 }
+}
+
 /// A plain access to global memory.
-fn access_of(ty: Type) -> Decoded<Access> {
-    let Some((ty, 1 | 2)) = num_type(ty) else {
-        return unsupported("no such type");
+pub(super) fn access_of(ty: Type) -> Decoded<Access> {
+    let Some((ty, 1)) = num_type(ty) else {
+        return unsupported("a type that is no scalar");
     };
     Ok(Access {
         space: Space::Global,

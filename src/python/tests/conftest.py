@@ -10,7 +10,8 @@ import pytest
 import volta
 
 # What Triton keeps names the files of the checkout in which it was compiled, which may be gone.
-os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
+KEPT = tempfile.TemporaryDirectory()
+os.environ["TRITON_CACHE_DIR"] = KEPT.name
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 

@@ -20,7 +20,7 @@ use super::{ArrayId, BitsOp, Copied, Term, TermId, TermStore, pairs};
 /// The first id of a place.
 const FIRST: u32 = 1 << 30;
 /// Offsets from a place lie between minus and plus this; those below it are kept modulo twice of it.
-const HALF: i64 = 1 << 55;
+const HALF: i64 = 1 << 39;
 /// Terms of one index that are looked at.
 const MOST: usize = 1 << 10;
 /// Bits of the narrowest integers that are computed with.
@@ -69,6 +69,14 @@ pub struct Fit {
     pub lo: i128,
     /// The largest one.
     pub hi: i128,
+}
+
+impl Fit {
+    /// True if it does, with these ranges of what it is made of.
+    pub fn holds(&self, of: impl Fn(TermId) -> (i128, i128)) -> bool {
+        let range = self.value.interval(of);
+        range.is_some_and(|(lo, hi)| self.lo <= lo && hi <= self.hi)
+    }
 }
 
 /// A linear form of a bit vector.

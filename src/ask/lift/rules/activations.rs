@@ -2,7 +2,7 @@
 
 use num_traits::{One, Zero};
 
-use super::{factors, places, without};
+use super::{difference, factors, maxima, places, without};
 use crate::lift::expr::Expr;
 use crate::lift::tree::{Call, Q};
 
@@ -42,20 +42,13 @@ pub(super) fn absolute_of_maximum(e: &Expr) -> Option<Expr> {
         return None;
     };
     let one = Expr::Product(Vec::new());
-    list.iter().enumerate().find_map(|(i, (q, e))| {
-        let Expr::Max(operands) = e else {
-            return None;
-        };
-        let [x, y] = operands.as_slice() else {
-            return None;
-        };
+    maxima(list).find_map(|(i, q, [x, y])| {
         let half = q / Q::from_integer(2.into());
         let mut gone = vec![i];
         for operand in [x, y] {
             gone.extend(places(list, &-half.clone(), &one, operand)?);
         }
-        let difference = Expr::sum(vec![(Q::one(), x.clone()), (-Q::one(), y.clone())]);
-        let size = Expr::Call(Call::Abs, Box::new(difference));
+        let size = Expr::Call(Call::Abs, Box::new(difference(x, y)));
         Some(without(list, &gone, (half, size)))
     })
 }

@@ -2,7 +2,7 @@
 
 use num_traits::{One, Zero};
 
-use super::{places, without};
+use super::{difference, maxima, places, without};
 use crate::lift::expr::Expr;
 use crate::lift::tree::{Call, Q};
 
@@ -24,13 +24,7 @@ pub(super) fn minimum(e: &Expr) -> Option<Expr> {
         return None;
     };
     let one = Expr::Product(Vec::new());
-    list.iter().enumerate().find_map(|(i, (q, e))| {
-        let Expr::Max(operands) = e else {
-            return None;
-        };
-        let [a, b] = operands.as_slice() else {
-            return None;
-        };
+    maxima(list).find_map(|(i, q, [a, b])| {
         let mut gone = vec![i];
         for x in [a, b] {
             gone.extend(places(list, &-q, &one, x)?);
@@ -48,18 +42,11 @@ pub(super) fn relu_of_difference(e: &Expr) -> Option<Expr> {
         return None;
     };
     let one = Expr::Product(Vec::new());
-    list.iter().enumerate().find_map(|(i, (q, e))| {
-        let Expr::Max(operands) = e else {
-            return None;
-        };
-        let [a, b] = operands.as_slice() else {
-            return None;
-        };
+    maxima(list).find_map(|(i, q, [a, b])| {
         [(a, b), (b, a)].into_iter().find_map(|(x, y)| {
             let mut gone = places(list, &-q, &one, y)?;
             gone.push(i);
-            let difference = Expr::sum(vec![(Q::one(), x.clone()), (-Q::one(), y.clone())]);
-            let above = Expr::Relu(Box::new(difference));
+            let above = Expr::Relu(Box::new(difference(x, y)));
             Some(without(list, &gone, (q.clone(), above)))
         })
     })

@@ -40,21 +40,10 @@ pub(crate) struct Search {
 pub(crate) struct Seen {
     /// On some input the values seem to differ, but by no more than rounding explains.
     pub within_rounding: bool,
-    /// Inputs on which both sides are numbers.
+    /// Inputs of a thorough search on which both sides are numbers.
     pub inputs: u64,
     /// The largest difference in doubles, relative to numbers above 1.
     pub apart: f64,
-}
-
-impl Seen {
-    /// The executions of both.
-    pub(crate) fn and(self, other: Seen) -> Seen {
-        Seen {
-            within_rounding: self.within_rounding || other.within_rounding,
-            inputs: self.inputs.max(other.inputs),
-            apart: self.apart.max(other.apart),
-        }
-    }
 }
 
 /// Searches for an input that tells some pair apart.
@@ -97,13 +86,17 @@ pub(crate) fn search(
         work::spend(cost);
         let values = patterns::candidate(hunt.cells(), pattern, &near, &mut random);
         out.tried += 1;
-        let difference = hunt.difference(&values);
-        if budget.climb {
-            if let Some(apart) = hunt.executed(&values) {
+        let executed = hunt.in_doubles(&values).unwrap_or_default();
+        let difference = match executed.is_empty() {
+            true => 0.0,
+            false => hunt.difference_of(&executed),
+        };
+        if budget.climb && !executed.is_empty() {
+            if let Some(apart) = hunt.apart(&executed) {
                 out.seen.inputs += 1;
                 out.seen.apart = out.seen.apart.max(apart);
             }
-            let score = hunt.score(&values);
+            let score = hunt.score_of(&executed);
             if score >= CLIMB.least && score.is_finite() {
                 starts.push((score, values.clone()));
                 starts.sort_by(|a, b| b.0.total_cmp(&a.0));

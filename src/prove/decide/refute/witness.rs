@@ -177,7 +177,7 @@ impl<'s> Hunt<'s> {
     }
 
     /// Both sides of each pair in doubles; `None` where the candidate is no input that counts.
-    fn in_doubles(&mut self, values: &[u64]) -> Option<Vec<Fast>> {
+    pub(crate) fn in_doubles(&mut self, values: &[u64]) -> Option<Vec<Fast>> {
         let values = self.settled(values)?;
         let inputs = cells::inputs(&self.cells, &values);
         let (store, constants) = (self.store, &self.constants);
@@ -190,9 +190,12 @@ impl<'s> Hunt<'s> {
     /// How far a pair is apart in doubles, where 1 is the least that counts: more than rounding and
     /// more than a number that is as good as zero.
     pub(crate) fn score(&mut self, values: &[u64]) -> f64 {
-        let Some(v) = self.in_doubles(values) else {
-            return 0.0;
-        };
+        let v = self.in_doubles(values);
+        v.map_or(0.0, |v| self.score_of(&v))
+    }
+
+    /// The same of what was executed.
+    pub(crate) fn score_of(&self, v: &[Fast]) -> f64 {
         let (least, part) = (
             2f64.powi(self.floor as i32),
             2f64.powi(-self.relative as i32),
@@ -210,14 +213,24 @@ impl<'s> Hunt<'s> {
     /// The largest relative difference of a pair in doubles; infinite only where the optimized kernel
     /// has no value, or an infinite one.
     pub(crate) fn difference(&mut self, values: &[u64]) -> f64 {
-        self.differences(values).into_iter().fold(0.0, f64::max)
+        let v = self.in_doubles(values);
+        v.map_or(0.0, |v| self.difference_of(&v))
+    }
+
+    /// The same of what was executed.
+    pub(crate) fn difference_of(&self, v: &[Fast]) -> f64 {
+        self.differences_of(v).into_iter().fold(0.0, f64::max)
     }
 
     /// The relative difference of each pair.
     pub(crate) fn differences(&mut self, values: &[u64]) -> Vec<f64> {
-        let Some(v) = self.in_doubles(values) else {
-            return vec![0.0; self.pairs.len()];
-        };
+        match self.in_doubles(values) {
+            Some(v) => self.differences_of(&v),
+            None => vec![0.0; self.pairs.len()],
+        }
+    }
+
+    fn differences_of(&self, v: &[Fast]) -> Vec<f64> {
         let pairs = self.pairs.iter().enumerate();
         let relative = pairs.map(|(i, &(a, _))| {
             let (x, y) = (v[2 * i], v[2 * i + 1]);
@@ -233,9 +246,8 @@ impl<'s> Hunt<'s> {
         relative.collect()
     }
 
-    /// The largest difference of what is executed in doubles, relative to numbers above 1; `None` where a side is no number.
-    pub(crate) fn executed(&mut self, values: &[u64]) -> Option<f64> {
-        let v = self.in_doubles(values)?;
+    /// The largest difference of what was executed, relative to numbers above 1; `None` where a side is no number.
+    pub(crate) fn apart(&self, v: &[Fast]) -> Option<f64> {
         let mut most = 0f64;
         for (&(a, _), sides) in self.pairs.iter().zip(v.chunks(2)) {
             let [x, y] = [sides[0].f, sides[1].f];

@@ -11,7 +11,8 @@ use crate::term::dyadic::Interval;
 use crate::term::eval::{self, Mode};
 use crate::term::{Fun, TermId, TermStore};
 
-/// sqrt(square) * log2(e)^logarithms - minus, or 1 minus that, or that times or over the logarithm of another one: what a reading says, however it says it.
+/// sqrt(square) * log2(e)^logarithms - minus, or 1 minus that, or that times or over the logarithm of another one: what a reading
+/// says, however it says it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Number {
     square: BigRational,

@@ -11,7 +11,7 @@ use crate::sim::stop::Stop;
 use crate::sim::val::Val;
 use crate::sim::value::Values;
 use crate::spec::Origin;
-use crate::term::gather::{self, Fit, Index, Linear, Place};
+use crate::term::gather::{self, Index, Place};
 use crate::term::{ArrayId, BitsOp, TermId};
 
 use super::{Chosen, Gather, LaneRead, Object};
@@ -84,13 +84,10 @@ impl Core<'_> {
             Object::Failure(_) => return false,
         };
         let range = |t: TermId| self.values.store.integer_range(t);
-        let between = |form: &Linear, lo: i128, hi: i128| {
-            let found = form.interval(range);
-            found.is_some_and(|(a, b)| lo <= a && b <= hi)
-        };
         let most = extent.map_or(i128::from(i64::MAX), i128::from) - i128::from(size);
-        let fits = |f: &Fit| between(&f.value, f.lo, f.hi);
-        index.fits.iter().all(fits) && between(&index.linear, 0, most)
+        let is_inside = |(lo, hi): (i128, i128)| 0 <= lo && hi <= most;
+        index.fits.iter().all(|f| f.holds(range))
+            && index.linear.interval(range).is_some_and(is_inside)
     }
 }
 
