@@ -67,7 +67,11 @@ impl<'a> Lowerer<'a> {
     /// `tex.geom.v4.type.ctype d, [a, c], lod, dPdx, ...;` and `tld4.comp.2d.v4.type.f32 d, [a, c];`
     pub(super) fn decode_texture(&mut self, sig: &Sig) -> Decoded<()> {
         sig.only(READ)?;
-        let (ty, _) = sig.two_types()?;
+        // A pair of halves is a word.
+        let ty = match sig.two_types()?.0 {
+            Type::F16x2 => Type::B32,
+            ty => ty,
+        };
         let (count, _) = sig.need(GEOMETRIES, "a geometry")?;
         let texels = self.vector(sig, 0)?;
         let (object, place) = self.handle(1)?;
