@@ -370,20 +370,19 @@ mod tests {
             (s.of_real(Fmt::F32, all), whole)
         };
         let (one, x) = sum(s, (a, b, c), (p, q, r));
-        let (other, y) = sum(s, (b, c, a), (q, r, p));
-        let [x, y] = [x, y].map(|t| s.fun(Fun::Abs, t));
-        let bound = s.integer(1 << 20);
-        let tests = [x, y].map(|t| s.rcmp(RCmp::Le, bound, t));
+        let (other, _) = sum(s, (b, c, a), (q, r, p));
+        let (x, bound) = (s.fun(Fun::Abs, x), s.integer(1 << 20));
+        let test = s.rcmp(RCmp::Le, bound, x);
         let exponent = s.extract(one, 23, 8);
         let count = |s: &mut TermStore, tested: &Tested| {
-            choices(s, exponent, (Some(tests[0]), tested), 256).map(|l| l.len())
+            choices(s, exponent, (Some(test), tested), 256).map(|l| l.len())
         };
         let mut tested = Tested::default();
         assert_eq!(count(s, &tested), Some(256));
-        tested.note(s, tests[0], one);
+        tested.note(s, test, one);
         assert_eq!(count(s, &tested), Some(255 - 147));
-        assert_eq!(tests[0], tests[1]);
-        tested.note(s, tests[1], other);
+        // Where the comparison was made of another computation as well, it may be that one's.
+        tested.note(s, test, other);
         assert_eq!(count(s, &tested), Some(256));
     }
 
